@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./manipulator3d VERB`: sets up what the verb needs, then runs it in the built environment."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bootstrap.console import StepError, say
+from bootstrap.debian_packages import BUILD_PACKAGES, TEST_PACKAGES, install_packages
+from bootstrap.environment import base_environment, built_environment, keep_on_this_computer
+from bootstrap.places import Places
+from bootstrap.ros_installation import find_ros
+from bootstrap.setup_lock import setup_lock
+from bootstrap.virtual_environment import make_environment
+from bootstrap.workspace_build import build_emulator, build_workspace
+
+# Each verb with its one line of help; the command line itself is parsed by manipulator3d.cli.
+VERBS = {
+    "demo": "the arm picks and places in a loop; nothing else is needed (--cycles N, --headless)",
+    "up": "start the stack: up [name:=value …] as for the launch file",
+    "test": "run the checks and all tests",
+    "status": "the state of the running arm",
+    "solve-ik": "joint angles for a tool point: solve-ik X Y Z [--elbow up|down|auto]",
+    "solve-fk": "tool point for joint angles: solve-fk Q0 Q1 Q2",
+    "pick-place": "pick at one point, place at another: pick-place X Y Z X Y Z",
+    "move-to": "move the tool to a point, or the joints to a position",
+    "gripper": "open or close the gripper: gripper open|close",
+    "home": "find the joints' zero positions",
+    "stop": "end the running motion within the limits",
+    "estop": "emergency stop (not safety-rated)",
+    "reset": "clear a latched fault; moves nothing",
+    "bench": "measure the figures of docs/performance.md",
+    "shell": "a shell, or one command, in the built environment: shell [-- COMMAND …]",
+}
+USAGE = "usage: ./manipulator3d VERB [options]     (./manipulator3d VERB --help tells more)"
+
+
+def main(root: Path, arguments: Sequence[str]) -> int:
+    """Run one verb.
+
+    Args:
+        root: the checkout.
+        arguments: the verb and its options.
+
+    Returns:
+        Exit code: 0 done, 1 refused or failed, 2 wrong usage.
+    """
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        width = max(map(len, VERBS))
+        print(USAGE, "", *(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items()), sep="\n")
+        return 0 if arguments else 2
+    verb, options = arguments[0], list(arguments[1:])
+    if verb not in VERBS:
+        print(f"there is no verb '{verb}'; the verbs are {', '.join(VERBS)}", file=sys.stderr)
+        return 2
+    try:
+        env = _set_up(Places(root), verb)
+    except StepError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; run again to go on", file=sys.stderr)
+        return 1
+    python = env["VIRTUAL_ENV"] + "/bin/python"
+    if "--lan" in options and verb in ("demo", "up"):
+        options.remove("--lan")
+        env["ROS_AUTOMATIC_DISCOVERY_RANGE"] = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+    else:
+        keep_on_this_computer(env, Places(root))
+    sys.stdout.flush()
+    os.execve(python, [python, "-m", "manipulator3d.cli", verb, *options], env)
+
+
+def _set_up(places: Places, verb: str) -> dict[str, str]:
+    with_tests = verb == "test"
+    ros = find_ros(os.environ)
+    with setup_lock(places):
+        install_packages(BUILD_PACKAGES | (TEST_PACKAGES if with_tests else {}), places.log("debian"))
+        if ros is not None and verb in ("demo", "up", "test"):
+            say(f"Using the installed ROS 2 {ros.distribution}")
+        make_environment(places, wheels=ros is None, with_tests=with_tests)
+        build_workspace(places, base_environment(places, ros, os.environ))
+        build_emulator(places, base_environment(places, ros, os.environ))
+    return built_environment(places, ros, os.environ)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one verb: `python -m manipulator3d.cli VERB …`."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+# verb: module that has `main(arguments) -> exit code`; imported only when used, since each import costs start-up time
+_MODULES = {
+    "demo": "demo",
+    "up": "up",
+    "test": "checks",
+    "status": "status",
+    "solve-ik": "solve",
+    "solve-fk": "solve",
+    "pick-place": "motion",
+    "move-to": "motion",
+    "gripper": "services",
+    "home": "motion",
+    "stop": "services",
+    "estop": "services",
+    "reset": "services",
+    "bench": "bench",
+    "shell": "shell",
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the verb in `arguments`; returns the exit code: 0 done, 1 refused or failed, 2 wrong usage."""
+    from manipulator3d.stack_error import StackError
+
+    verb = arguments[0] if arguments else ""
+    if verb not in _MODULES:
+        print(f"there is no verb '{verb}'; the verbs are {', '.join(_MODULES)}", file=sys.stderr)
+        return 2
+    module = importlib.import_module(f"manipulator3d.cli.{_MODULES[verb]}")
+    try:
+        return int(module.main(verb, list(arguments[1:])))
+    except StackError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notices a stack that runs already in the same domain and namespace."""
+
+import os
+import time
+
+from manipulator3d.nodes.stack_client import StackClient
+
+_LOOK_S = 1.0
+
+
+def running_stack(namespace: str, look_s: float = _LOOK_S) -> str | None:
+    """Look for a motion server in the namespace.
+
+    Args:
+        namespace: where to look.
+        look_s: how long to wait for the discovery.
+
+    Returns:
+        What is in the way and the remedy, None when nothing is.
+    """
+    wanted = f"/{namespace.strip('/')}" if namespace.strip("/") else "/"
+    deadline = time.monotonic() + look_s
+    with StackClient(namespace) as client:
+        while time.monotonic() < deadline:
+            if ("motion_server", wanted) in client.node.get_node_names_and_namespaces():
+                domain = os.environ.get("ROS_DOMAIN_ID", "0")
+                return (
+                    f"a stack is running in ROS domain {domain}, namespace {wanted}; stop it, or start this one with "
+                    "namespace:=NAME or another ROS_DOMAIN_ID"
+                )
+            client.spin_until(lambda: False, 0.05)
+    return None
