@@ -25,7 +25,8 @@ def point_cmake_files_at(python: Path) -> int:
         [
             str(python),
             "-c",
-            "import sys, sysconfig, numpy; print(sys.prefix, sysconfig.get_path('include'), numpy.get_include(), sep='\\n')",
+            "import sys, sysconfig, numpy\n"
+            "print(sys.prefix, sysconfig.get_path('include'), numpy.get_include(), sep='\\n')",
         ],
         check=True,
         capture_output=True,

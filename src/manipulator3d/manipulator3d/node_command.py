@@ -22,7 +22,8 @@ def executable_path(spec: NodeSpec, env: Mapping[str, str]) -> Path:
         path = Path(prefix, "lib", spec.package, spec.executable)
         if os.access(path, os.X_OK):
             return path
-    raise ValueError(f"{spec.package} has no program {spec.executable} below {', '.join(prefixes) or 'AMENT_PREFIX_PATH'}")
+    places = ", ".join(prefixes) or "AMENT_PREFIX_PATH"
+    raise ValueError(f"{spec.package} has no program {spec.executable} below {places}")
 
 
 def is_installed(package: str, env: Mapping[str, str]) -> bool:
@@ -31,9 +32,7 @@ def is_installed(package: str, env: Mapping[str, str]) -> bool:
     return any(Path(p, "share/ament_index/resource_index/packages", package).is_file() for p in prefixes)
 
 
-def node_command(
-    spec: NodeSpec, arguments: LaunchArguments, folder: Path, env: Mapping[str, str]
-) -> list[str]:
+def node_command(spec: NodeSpec, arguments: LaunchArguments, folder: Path, env: Mapping[str, str]) -> list[str]:
     """Give the command of one node; its parameters go into a file below `folder`.
 
     Raises:

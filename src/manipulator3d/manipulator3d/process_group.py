@@ -62,8 +62,9 @@ class ProcessGroup:
         for name in self._required:
             code = self._processes[name].poll()
             if code is not None:
-                how = f"was ended by signal {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-                return f"{name} {how}"
+                if code < 0:
+                    return f"{name} was ended by signal {signal.Signals(-code).name}"
+                return f"{name} ended with exit code {code}"
         return None
 
     def stop(self) -> None:

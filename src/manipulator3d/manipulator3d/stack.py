@@ -48,9 +48,7 @@ def stack_nodes(
     described = common | {"robot_description": robot_description}
     if is_installed("robot_state_publisher"):
         described["publish_frequency"] = 1000.0
-        state_publisher = NodeSpec(
-            "robot_state_publisher", "robot_state_publisher", "robot_state_publisher", described
-        )
+        state_publisher = NodeSpec("robot_state_publisher", "robot_state_publisher", "robot_state_publisher", described)
     else:
         state_publisher = NodeSpec("manipulator3d_description", "state_publisher", "robot_state_publisher", described)
     nodes = [state_publisher, _driver(arguments, common)]
@@ -72,7 +70,7 @@ def stack_nodes(
     )
     if arguments.rviz:
         if not is_installed("rviz2"):
-            raise ValueError("rviz:=true needs rviz2, which is not installed; install ROS 2's package rviz2 or leave it")
+            raise ValueError("rviz:=true needs rviz2, which is not installed; install it or leave the argument")
         nodes.append(NodeSpec("rviz2", "rviz2", "rviz2", common, ("-d", rviz_config), required=False))
     return nodes
 

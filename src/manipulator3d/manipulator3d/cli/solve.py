@@ -3,10 +3,9 @@
 
 from collections.abc import Sequence
 
-from manipulator3d_interfaces.srv import SolveFK, SolveIK
-
 from manipulator3d.cli.options import check_success, negative_numbers_allowed, print_json, verb_parser
 from manipulator3d.nodes.stack_client import StackClient
+from manipulator3d_interfaces.srv import SolveFK, SolveIK
 
 _ELBOWS = {"auto": SolveIK.Request.AUTO, "down": SolveIK.Request.DOWN, "up": SolveIK.Request.UP}
 _ELBOW_NAMES = {number: name for name, number in _ELBOWS.items()}
@@ -50,8 +49,10 @@ def _solve_ik(arguments: Sequence[str]) -> int:
     check_success(response)
     for name, angle in zip(response.solution.name, response.solution.position, strict=True):
         print(f"{name:16s} {angle:+.6f} rad")
-    print(f"elbow {_ELBOW_NAMES[response.elbow]}, {len(response.alternatives)} solution(s), "
-          f"position error {response.position_error:.3g} m")
+    print(
+        f"elbow {_ELBOW_NAMES[response.elbow]}, {len(response.alternatives)} solution(s), "
+        f"position error {response.position_error:.3g} m"
+    )
     if response.message:
         print(response.message)
     return 0

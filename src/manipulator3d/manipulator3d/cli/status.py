@@ -3,14 +3,14 @@
 
 from collections.abc import Sequence
 
-from manipulator3d_interfaces.msg import ArmStatus
 from sensor_msgs.msg import JointState
 
 from manipulator3d.cli.options import print_json, verb_parser
 from manipulator3d.nodes.stack_client import StackClient
 from manipulator3d.stack_error import StackError
+from manipulator3d_interfaces.msg import ArmStatus
 
-_JOINTS_TIMEOUT_S = 1.0
+_JOINTS_TIMEOUT_S = 2.0
 
 
 def main(_verb: str, arguments: Sequence[str]) -> int:

@@ -72,7 +72,7 @@ class StackClient:
         Raises:
             StackError: no such service, or no answer.
         """
-        client = self.node.create_client(service_type, name)
+        client: Any = self.node.create_client(service_type, name)
         self._find(client.service_is_ready, f"service {client.srv_name}")
         for _ in range(_ATTEMPTS):
             future = client.call_async(request)
@@ -92,7 +92,7 @@ class StackClient:
         Raises:
             StackError: no such action, or no answer.
         """
-        client = ActionClient(self.node, action_type, name)
+        client: Any = ActionClient(self.node, action_type, name)
         self._find(client.server_is_ready, f"action {name}")
         goal_id = UUID(uuid=list(uuid.uuid4().bytes))
 
@@ -111,7 +111,9 @@ class StackClient:
             "is its node stuck? Look at the stack's output"
         )
 
-    def receive(self, message_type: Any, topic: str, qos: QoSProfile | int = 10, timeout_s: float = 5.0) -> Any:
+    def receive(
+        self, message_type: Any, topic: str, qos: QoSProfile | int = 10, timeout_s: float = FIND_TIMEOUT_S
+    ) -> Any:
         """Return the next message of a topic.
 
         Raises:
@@ -119,10 +121,10 @@ class StackClient:
         """
         received: list[Any] = []
         subscription = self.node.create_subscription(message_type, topic, received.append, qos)
-        arrived = self.spin_until(lambda: bool(received), self._find_timeout_s + timeout_s)
+        arrived = self.spin_until(lambda: bool(received), timeout_s)
         self.node.destroy_subscription(subscription)
         if not arrived:
-            raise self._not_found(f"topic {subscription.topic_name}")
+            raise self._not_found(f"a message on topic {subscription.topic_name}", timeout_s)
         return received[0]
 
     def spin_until(self, condition: Callable[[], bool], timeout_s: float | None) -> bool:
@@ -136,12 +138,12 @@ class StackClient:
 
     def _find(self, is_ready: Callable[[], bool], what: str) -> None:
         if not self.spin_until(is_ready, self._find_timeout_s):
-            raise self._not_found(what)
+            raise self._not_found(what, self._find_timeout_s)
 
-    def _not_found(self, what: str) -> StackError:
+    def _not_found(self, what: str, waited_s: float) -> StackError:
         domain = os.environ.get("ROS_DOMAIN_ID", "0")
         return StackError(
-            f"{what} was not found within {self._find_timeout_s:g} s in ROS domain {domain}; start the stack with "
+            f"{what} was not found within {waited_s:g} s in ROS domain {domain}; start the stack with "
             "./manipulator3d up (or give its --namespace)"
         )
 

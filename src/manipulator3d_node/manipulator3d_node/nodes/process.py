@@ -25,7 +25,7 @@ def run_node(make_node: Callable[[], Node], args: Sequence[str] | None = None) -
     Returns:
         Exit code: 0 after an orderly end, 1 when the configuration was refused (the reason is on stderr).
     """
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(args=None if args is None else list(args), signal_handler_options=SignalHandlerOptions.NO)
     stopping = _StopRequest()
     try:
         node = make_node()

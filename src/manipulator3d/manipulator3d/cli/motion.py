@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs that send a goal and watch it: `pick-place`, `move-to`, `home`."""
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from manipulator3d.cli.options import check_success, negative_numbers_allowed, print_json, show_progress, verb_parser
+from manipulator3d.nodes.stack_client import StackClient
+from manipulator3d.stack_error import StackError
+from manipulator3d_interfaces.action import Home, MoveTo, PickPlace
+
+_ELBOWS = {"auto": 0, "down": 1, "up": 2}
+
+
+def main(verb: str, arguments: Sequence[str]) -> int:
+    """Run one of the verbs; returns the exit code."""
+    return {"pick-place": _pick_place, "move-to": _move_to, "home": _home}[verb](negative_numbers_allowed(arguments))
+
+
+def pick_place_goal(pick: Sequence[float], place: Sequence[float], frame: str = "") -> PickPlace.Goal:
+    """Make a goal with all options at the server's defaults; points in metres."""
+    goal = PickPlace.Goal(approach_height=math.nan, cycles=1)
+    for stamped, point in ((goal.pick, pick), (goal.place, place)):
+        stamped.header.frame_id = frame
+        stamped.point.x, stamped.point.y, stamped.point.z = map(float, point)
+    return goal
+
+
+class PhaseProgress:
+    """Shows each new phase of a pick-and-place once."""
+
+    def __init__(self) -> None:
+        self._shown: tuple[int, int] = (0, 0)
+
+    def __call__(self, feedback: PickPlace.Feedback) -> None:
+        """Show the phase of `feedback` unless it is the one shown last."""
+        present = (feedback.cycle, feedback.phase)
+        if present == self._shown:
+            return
+        self._shown = present
+        tool = feedback.tool
+        held = ", holding" if feedback.holding else ""
+        show_progress(
+            f"cycle {feedback.cycle}  {feedback.progress:4.0%}  {feedback.phase_name:13s} "
+            f"tool ({tool.x:+.3f}, {tool.y:+.3f}, {tool.z:+.3f}) m{held}"
+        )
+
+
+def run_goal(
+    client: StackClient, action_type: Any, name: str, goal: Any, on_feedback: Callable[[Any], None] | None = None
+) -> Any:
+    """Send a goal and return its result; Ctrl-C cancels the goal before it is raised."""
+    running = client.send_goal(action_type, name, goal, on_feedback)
+    try:
+        return running.wait()
+    except KeyboardInterrupt:
+        show_progress("cancelling …")
+        result = running.cancel()
+        raise StackError(result.message, result.error_code) from None
+
+
+def _pick_place(arguments: Sequence[str]) -> int:
+    parser = verb_parser("pick-place", "Pick an object at one point and place it at another. Ctrl-C cancels.")
+    parser.add_argument("pick", type=float, nargs=3, metavar=("PX", "PY", "PZ"), help="m")
+    parser.add_argument("place", type=float, nargs=3, metavar=("QX", "QY", "QZ"), help="m")
+    parser.add_argument("--cycles", type=int, default=1, help="number of cycles, 0: until cancelled (default: 1)")
+    parser.add_argument("--approach-height", type=float, default=math.nan, help="m above both points")
+    parser.add_argument("--dwell", type=float, default=0.0, help="s of rest at grasp, release and between cycles")
+    _add_motion_options(parser)
+    options = parser.parse_args(arguments)
+    if options.cycles < 0:
+        parser.error(f"--cycles {options.cycles} is negative; give 0 for an endless loop, or more")
+    goal = pick_place_goal(options.pick, options.place, options.frame)
+    goal.cycles, goal.dwell, goal.approach_height = options.cycles, options.dwell, options.approach_height
+    goal.elbow, goal.speed_scale = _ELBOWS[options.elbow], options.speed_scale
+    with StackClient(options.namespace) as client:
+        result = run_goal(client, PickPlace, "pick_place", goal, PhaseProgress())
+    answer = {"cycles_completed": result.cycles_completed, "duration": result.duration}
+    return _report(options, result, answer, f"{result.cycles_completed} cycle(s) in {result.duration:.2f} s")
+
+
+def _move_to(arguments: Sequence[str]) -> int:
+    parser = verb_parser("move-to", "Move the tool to a point, or the joints to a position. Ctrl-C cancels.")
+    parser.add_argument("target", type=float, nargs=3, metavar="NUMBER", help="x y z in m, or with --joints in rad")
+    parser.add_argument("--joints", action="store_true", help="the numbers are joint angles")
+    parser.add_argument("--joint-space", action="store_true", help="do not keep to a straight tool line")
+    _add_motion_options(parser)
+    options = parser.parse_args(arguments)
+    goal = MoveTo.Goal(elbow=_ELBOWS[options.elbow], speed_scale=options.speed_scale)
+    goal.path_type = MoveTo.Goal.JOINT_SPACE if options.joint_space or options.joints else MoveTo.Goal.STRAIGHT
+    if options.joints:
+        goal.target_type = MoveTo.Goal.TARGET_JOINTS
+        goal.joints.position = options.target
+    else:
+        goal.target_type = MoveTo.Goal.TARGET_POINT
+        goal.point.header.frame_id = options.frame
+        goal.point.point.x, goal.point.point.y, goal.point.point.z = options.target
+    with StackClient(options.namespace) as client:
+        result = run_goal(client, MoveTo, "move_to", goal)
+    tool = result.tool
+    answer = {
+        "tool": [tool.x, tool.y, tool.z],
+        "position_error": result.position_error,
+        "duration": result.duration,
+    }
+    text = f"tool at ({tool.x:+.4f}, {tool.y:+.4f}, {tool.z:+.4f}) m after {result.duration:.2f} s"
+    return _report(options, result, answer, text)
+
+
+def _home(arguments: Sequence[str]) -> int:
+    parser = verb_parser("home", "Find the joints' zero positions by their switches. Ctrl-C cancels.")
+    parser.add_argument("joints", nargs="*", help="joints to home (default: all)")
+    parser.add_argument("--set-here", type=float, nargs="+", metavar="Q", help="the present position is this, rad")
+    options = parser.parse_args(arguments)
+    goal = Home.Goal(joints=options.joints, set_here=options.set_here is not None, positions=options.set_here or [])
+
+    def show(feedback: Home.Feedback) -> None:
+        show_progress(f"{feedback.joint}: {feedback.step} ({feedback.position:+.3f} rad)")
+
+    with StackClient(options.namespace) as client:
+        result = run_goal(client, Home, "home", goal, show)
+    answer = {"joints": dict(zip(result.joints.name, result.joints.position, strict=True))}
+    return _report(options, result, answer, "homed")
+
+
+def _add_motion_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--frame", default="", help="frame of the points (default: the arm's base)")
+    parser.add_argument("--elbow", choices=sorted(_ELBOWS), default="auto", help="branch (default: auto)")
+    parser.add_argument("--speed-scale", type=float, default=0.0, help="fraction of the limits (default: the server's)")
+
+
+def _report(options: argparse.Namespace, result: Any, answer: dict[str, Any], text: str) -> int:
+    if options.json:
+        outcome = {"success": result.success, "error_code": result.error_code, "message": result.message}
+        print_json(outcome | answer)
+        return 0 if result.success else 1
+    check_success(result)
+    print(text)
+    return 0
