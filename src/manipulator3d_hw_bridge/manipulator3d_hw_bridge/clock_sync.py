@@ -87,8 +87,8 @@ class ClockSync:
     def add(self, sent: float, board: float, received: float) -> None:
         """Take one exchange.
 
-        An exchange that contradicts the estimate by more than both are uncertain tells that the board's clock has
-        stepped (it restarted, or an emulated board was starved): everything older is forgotten.
+        An exchange that cannot be true together with the earlier ones tells that the board's clock has stepped (it
+        restarted, or an emulated board was starved): everything older is forgotten.
 
         Raises:
             ValueError: received before sent.
@@ -97,14 +97,10 @@ class ClockSync:
         if round_trip < 0.0:
             raise ValueError(f"clock exchange received {-round_trip:.6f} s before it was sent")
         exchange = _Exchange((sent + received) / 2.0, board, round_trip)
-        if self._exchanges:
-            age = abs(board - self._exchanges[-1].board)
-            drift_doubt = _DRIFT_DOUBT if self._span >= _DRIFT_SPAN else _DRIFT_LIMIT
-            doubt = round_trip / 2.0 + self.uncertainty + _SLACK + drift_doubt * age
-            if abs(exchange.offset - self._offset_at(board)) > doubt:
-                self._exchanges.clear()
-                self.drift = 0.0
-                self.steps += 1
+        if self._exchanges and self._contradicts(exchange):
+            self._exchanges.clear()
+            self.drift = 0.0
+            self.steps += 1
         self._exchanges.append(exchange)
         while self._exchanges[0].host < exchange.host - _WINDOW:
             self._exchanges.popleft()
@@ -122,6 +118,20 @@ class ClockSync:
     @property
     def _span(self) -> float:
         return self._exchanges[-1].board - self._exchanges[0].board
+
+    def _contradicts(self, exchange: _Exchange) -> bool:
+        """Compare an exchange with the earlier one that bounds its offset best."""
+        drift_doubt = _DRIFT_LIMIT
+        if self._span >= _DRIFT_SPAN:
+            longest = max(earlier.round_trip for earlier in self._exchanges)
+            drift_doubt = min(_DRIFT_DOUBT + longest / self._span, _DRIFT_LIMIT)
+
+        def doubt(earlier: _Exchange) -> float:
+            return earlier.round_trip / 2.0 + drift_doubt * abs(exchange.board - earlier.board)
+
+        best = min(self._exchanges, key=doubt)
+        expected = best.offset + self.drift * (exchange.board - best.board)
+        return abs(exchange.offset - expected) > exchange.round_trip / 2.0 + doubt(best) + _SLACK
 
     def _offset_at(self, board: float) -> float:
         return self._offset + self.drift * (board - self._reference)

@@ -25,7 +25,7 @@ class Board:
         sync.add(host, self.at(host + there), host + there + back)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(offset=st.floats(-1e5, 1e5), drift=st.floats(-0.005, 0.005), seed=st.integers(0, 1000))
 def test_offset_and_drift_of_a_real_resonator_are_found_within_the_round_trip(offset, drift, seed):
     board, sync = Board(offset, drift, seed), ClockSync()
@@ -39,7 +39,7 @@ def test_offset_and_drift_of_a_real_resonator_are_found_within_the_round_trip(of
         assert sync.to_board(host) == pytest.approx(board.at(host), abs=2e-3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 1000), drift=st.floats(-0.005, 0.005), spread=st.floats(1e-4, 2e-2))
 def test_host_times_of_growing_board_times_never_run_backwards(seed, drift, spread):
     board, sync = Board(-3.0, drift, seed), ClockSync()
@@ -53,7 +53,7 @@ def test_host_times_of_growing_board_times_never_run_backwards(seed, drift, spre
         last = stamp
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 1000))
 def test_to_board_is_the_inverse_of_to_host(seed):
     board, sync = Board(5.0, 0.002, seed), ClockSync()
@@ -95,7 +95,7 @@ def test_an_exchange_received_before_it_was_sent_is_refused():
         ClockSync().add(2.0, 0.0, 1.0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(start=st.integers(0, 2**32 - 1), steps=st.lists(st.integers(0, 2**30), min_size=1, max_size=50))
 def test_board_time_grows_across_the_wrap_of_its_counter(start, steps):
     clock, ticks = BoardTime(), start
@@ -112,7 +112,7 @@ def test_a_reading_that_arrives_out_of_order_across_the_wrap_keeps_its_own_time(
     assert clock.seconds(2**32 - 500) == pytest.approx((2**32 - 500) * 1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(step=st.one_of(st.floats(-0.3, -0.01), st.floats(0.01, 0.3)))
 def test_a_stream_stays_continuous_when_the_clock_estimate_steps(step):
     board, sync = Board(0.0, 0.0), ClockSync()
