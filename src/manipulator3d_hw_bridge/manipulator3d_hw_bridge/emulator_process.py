@@ -64,7 +64,10 @@ class EmulatorProcess:
         self._folder = tempfile.TemporaryDirectory(prefix="manipulator3d-")
         self.port = os.path.join(self._folder.name, "board")
         command = [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), str(program)]
-        self._process = subprocess.Popen([*command, "--link", self.port, *arguments], stdin=subprocess.PIPE)
+        # In a session of its own: a Ctrl-C for the bridge must not take the board away before it is disarmed.
+        self._process = subprocess.Popen(
+            [*command, "--link", self.port, *arguments], stdin=subprocess.PIPE, start_new_session=True
+        )
 
     @property
     def running(self) -> bool:
