@@ -52,7 +52,7 @@ def _run(arguments: LaunchArguments, cycles: int) -> int:
         raise ValueError(occupied)
     started = time.monotonic()
     with RunningProcesses(arguments, show_on_stderr) as processes, StackClient(arguments.namespace) as client:
-        _wait_for_arm(client, processes)
+        wait_for_arm(client, processes)
         goal = pick_place_goal(_PICK, _PLACE)
         goal.cycles = cycles
         show = PhaseProgress()
@@ -82,7 +82,7 @@ def _run(arguments: LaunchArguments, cycles: int) -> int:
         return 0
 
 
-def _wait_for_arm(client: StackClient, processes: RunningProcesses) -> None:
+def wait_for_arm(client: StackClient, processes: RunningProcesses) -> None:
     """Wait until the arm reports that it is ready for a goal.
 
     Raises:

@@ -136,6 +136,11 @@ class StackClient:
             self._executor.spin_once(timeout_sec=_SPIN_S)
         return True
 
+    def finish(self, future: Future) -> Any:
+        """Handle what arrives until a future is done, at its very moment, and return its result."""
+        self._executor.spin_until_future_complete(future)
+        return _result(future)
+
     def _find(self, is_ready: Callable[[], bool], what: str) -> None:
         if not self.spin_until(is_ready, self._find_timeout_s):
             raise self._not_found(what, self._find_timeout_s)
