@@ -24,7 +24,7 @@ class BridgeParameters:
     rate_hz: float = parameter(100.0, "Rate of joint_states.", "Hz", 10.0, 200.0)
     command_silence: float = parameter(
         0.0,
-        "Time without a word from the bridge after which the firmware brakes; 0 takes 0.1 for serial, 0.5 for emulated.",
+        "Silence of the bridge after which the firmware brakes; 0 takes 0.1 for serial, 0.5 for emulated.",
         "s",
         0.0,
         2.0,
