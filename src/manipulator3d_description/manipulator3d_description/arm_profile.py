@@ -13,6 +13,7 @@ from manipulator3d_description.share_folder import share_folder
 
 JOINT_NAMES = ("base_yaw", "shoulder_pitch", "elbow_pitch")
 
+
 class _Number(NamedTuple):
     unit: str
     bound: str
