@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinematics and dynamics of yaw-pitch-pitch arms; pure Python and numpy."""
+
+from manipulator3d_kinematics.forward import forward_kinematics, link_frames, named_frames, tool_point
+from manipulator3d_kinematics.ik_result import IkResult, IkStatus
+from manipulator3d_kinematics.inverse import inverse_kinematics
+from manipulator3d_kinematics.jacobian import jacobian
+from manipulator3d_kinematics.manipulability import condition_number, manipulability
+from manipulator3d_kinematics.model import ArmModel
+
+__all__ = [
+    "ArmModel",
+    "IkResult",
+    "IkStatus",
+    "condition_number",
+    "forward_kinematics",
+    "inverse_kinematics",
+    "jacobian",
+    "link_frames",
+    "manipulability",
+    "named_frames",
+    "tool_point",
+]

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns what a caller gives into numbers of the right shape, or says what is wrong with it."""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Triple = tuple[float, float, float]
+
+
+def triple(value: ArrayLike | Sequence[float], name: str) -> Triple:
+    """Return three plain floats.
+
+    Raises:
+        ValueError: another shape, or a number that is not finite; names the argument.
+    """
+    numbers: Any = value.tolist() if isinstance(value, np.ndarray) else value
+    try:
+        a, b, c = numbers
+        if isfinite(a) and isfinite(b) and isfinite(c):
+            return float(a), float(b), float(c)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected three numbers, got {value!r}") from None
+    raise ValueError(f"{name}: {(float(a), float(b), float(c))} has a number that is not finite")
+
+
+def rows(value: ArrayLike, name: str) -> Array:
+    """Return an array of shape (N, 3).
+
+    Raises:
+        ValueError: another shape, or a number that is not finite; names the argument and the first such row.
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected an array of numbers of shape (N, 3)") from None
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise ValueError(f"{name}: expected shape (N, 3), got {array.shape}")
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+        raise ValueError(f"{name}: row {row} {array[row].tolist()} has a number that is not finite")
+    return array
+
+
+def is_batch(value: Any) -> bool:
+    """Tell whether a value is given as rows of three and not as one triple."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 2
+    try:
+        return len(value) > 0 and np.ndim(value[0]) == 1
+    except (TypeError, KeyError):
+        return False
+
+
+def read_only(value: ArrayLike, shape: tuple[int, ...], name: str) -> Array:
+    """Return a read-only copy of the given shape; a single number fills it.
+
+    Raises:
+        ValueError: the value does not fit the shape, or holds NaN.
+    """
+    array = np.array(value, dtype=np.float64)
+    if array.ndim == 0:
+        array = np.full(shape, float(array))
+    if array.shape != shape:
+        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
+    if np.isnan(array).any():
+        raise ValueError(f"{name}: {array.tolist()} holds NaN")
+    array.flags.writeable = False
+    return array

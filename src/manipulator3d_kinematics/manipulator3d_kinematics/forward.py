@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the tool point and the link frames are for given joint angles."""
+
+from math import cos, sin
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from manipulator3d_kinematics.checked_numbers import Array, Triple, is_batch, rows, triple
+from manipulator3d_kinematics.model import ArmModel
+
+
+def forward_kinematics(arm: ArmModel, q: ArrayLike) -> Array:
+    """Give the tool point, from the DH table.
+
+    Args:
+        arm: the arm.
+        q: shape (3,) or (N, 3), rad.
+
+    Returns:
+        Shape (3,) or (N, 3), m, in the base frame.
+
+    Raises:
+        ValueError: another shape, or a number that is not finite.
+    """
+    if is_batch(q):
+        return _tool_points(arm, rows(q, "q"))
+    return np.array(tool_point(arm, triple(q, "q")))
+
+
+def tool_point(arm: ArmModel, q: Triple) -> Triple:
+    """The same for one position given and returned as plain floats; for callers that count microseconds."""
+    t0, t1, t2 = q
+    if not arm.is_plain:
+        t0, t1, t2 = (s * a + o for s, a, o in zip(arm.sign.tolist(), q, arm.offset.tolist(), strict=True))
+    t12 = t1 + t2
+    c0, s0, d = cos(t0), sin(t0), arm.lateral_offset
+    radial = arm.shoulder_offset + arm.upper_arm * cos(t1) + arm.forearm * cos(t12)
+    x, y = radial * c0 + d * s0, radial * s0 - d * c0
+    z = arm.base_height + arm.upper_arm * sin(t1) + arm.forearm * sin(t12)
+    if arm.is_plain:
+        return x, y, z
+    point = arm.mount[:3, :3] @ (x, y, z) + arm.mount[:3, 3]
+    return float(point[0]), float(point[1]), float(point[2])
+
+
+def _tool_points(arm: ArmModel, q: Array) -> Array:
+    t0, t1, t2 = (q if arm.is_plain else arm.theta(q)).T
+    t12 = t1 + t2
+    c0, s0, d = np.cos(t0), np.sin(t0), arm.lateral_offset
+    radial = arm.shoulder_offset + arm.upper_arm * np.cos(t1) + arm.forearm * np.cos(t12)
+    points = np.empty(q.shape)
+    points[:, 0] = radial * c0 + d * s0
+    points[:, 1] = radial * s0 - d * c0
+    points[:, 2] = arm.base_height + arm.upper_arm * np.sin(t1) + arm.forearm * np.sin(t12)
+    return points if arm.is_plain else points @ arm.mount[:3, :3].T + arm.mount[:3, 3]
+
+
+def link_frames(arm: ArmModel, q: ArrayLike) -> tuple[Array, Array, Array]:
+    """Give the poses of the link frames (x along the link, y left, z up when level) of turret, upper arm and forearm.
+
+    Args:
+        arm: the arm.
+        q: shape (3,), rad.
+
+    Returns:
+        Three homogeneous matrices of shape (4, 4) in the base frame. Origins: on the yaw axis, at the shoulder, at the elbow.
+
+    Raises:
+        ValueError: another shape, or a number that is not finite.
+    """
+    t0, t1, t2 = arm.theta(np.array(triple(q, "q")))
+    turret = arm.mount @ _frame(_yaw(t0), (0.0, 0.0, 0.0))
+    upper_arm = turret @ _frame(_pitch(t1), (arm.shoulder_offset, 0.0, arm.base_height))
+    forearm = upper_arm @ _frame(_pitch(t2), (arm.upper_arm, -arm.lateral_offset, 0.0))
+    return turret, upper_arm, forearm
+
+
+def named_frames(arm: ArmModel, q: ArrayLike) -> dict[str, Array]:
+    """Give the poses of the elbow's and the tool's frame as the description has them, by name.
+
+    Returns:
+        Homogeneous matrices of shape (4, 4) in the base frame.
+    """
+    forearm = link_frames(arm, q)[2]
+    assert arm.tool_pose is not None
+    return {arm.elbow_frame: forearm @ arm.elbow_pose, arm.tool_frame: forearm @ arm.tool_pose}
+
+
+def _frame(rotation: Array, origin: Triple) -> Array:
+    pose = np.eye(4)
+    pose[:3, :3] = rotation
+    pose[:3, 3] = origin
+    return pose
+
+
+def _yaw(angle: float) -> Array:
+    c, s = cos(angle), sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _pitch(angle: float) -> Array:
+    c, s = cos(angle), sin(angle)
+    return np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])

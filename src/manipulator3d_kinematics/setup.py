@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+from setuptools import find_packages, setup
+
+NAME = "manipulator3d_kinematics"
+
+setup(
+    name=NAME,
+    version="0.1.0",
+    packages=find_packages(exclude=["test"]),
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
+        (f"share/{NAME}", ["package.xml"]),
+    ],
+    install_requires=["setuptools"],
+    maintainer="manipulator3d maintainers",
+    maintainer_email="maintainers@manipulator3d.org",
+    description="Kinematics and dynamics of yaw-pitch-pitch arms, and the node that answers with them.",
+    license="Apache-2.0",
+    entry_points={"console_scripts": [f"kinematics_node = {NAME}.nodes.kinematics_node:main"]},
+)
