@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks the stack to move the arm, by its services and actions, and tells what became of it."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import PointStamped
+from rclpy.action import ActionClient
+from rclpy.action.client import ClientGoalHandle
+from rclpy.client import Client
+from rclpy.node import Node
+from rclpy.task import Future
+from std_srvs.srv import SetBool, Trigger
+
+from manipulator3d_dashboard.arm_state import Command
+from manipulator3d_dashboard.page import Task
+from manipulator3d_dashboard.pose import Vector
+from manipulator3d_dashboard.state_text import code_name
+from manipulator3d_interfaces.action import Home, PickPlace
+from manipulator3d_node.error_code import ErrorCode
+
+_ANSWER_LIMIT = 5.0
+_DWELL = 0.2
+_SERVICES = {
+    Command.PAUSE: "pause",
+    Command.RESUME: "resume",
+    Command.STOP: "stop",
+    Command.EMERGENCY_STOP: "emergency_stop",
+    Command.RESET: "reset_fault",
+}
+# ends that someone asked for and that need no entry in the log
+_WANTED_ENDS = (ErrorCode.SUCCESS, ErrorCode.CANCELED, ErrorCode.STOPPED)
+
+
+class ArmClient:
+    """Sends requests without ever waiting; must be used in the thread that spins the node.
+
+    Args:
+        node: that the clients belong to.
+        tell: takes a sentence on what went wrong.
+    """
+
+    def __init__(self, node: Node, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        self._services: dict[Command, Client] = {
+            command: node.create_client(Trigger, name) for command, name in _SERVICES.items()
+        }
+        self._gripper: Client = node.create_client(SetBool, "set_gripper")
+        self._pick_place: ActionClient = ActionClient(node, PickPlace, "pick_place")
+        self._home: ActionClient = ActionClient(node, Home, "home")
+        self._waiting: dict[Future, tuple[str, float, Client | None]] = {}
+        self._running: ClientGoalHandle | None = None
+        self._homing: ClientGoalHandle | None = None
+        self._next: Task | None = None
+        self.cycle = 0
+
+    def trigger(self, command: Command) -> None:
+        """Call the service of a button."""
+        self._call(self._services[command], Trigger.Request(), _SERVICES[command])
+        if command is Command.STOP and self._homing is not None:
+            self._homing.cancel_goal_async()
+
+    def set_gripper(self, closed: bool) -> None:
+        """Close or open the gripper."""
+        self._call(self._gripper, SetBool.Request(data=closed), "set_gripper")
+
+    def play(self, task: Task) -> None:
+        """Start a pick-and-place; one that this page started before is cancelled first and comes to rest."""
+        if self._running is not None:
+            self._next = task
+            self._running.cancel_goal_async()
+            return
+        goal = PickPlace.Goal()
+        goal.pick = _stamped(task.start)
+        goal.place = _stamped(task.goal)
+        goal.approach_height = float("nan")
+        goal.elbow = PickPlace.Goal.AUTO
+        goal.speed_scale = task.speed
+        goal.cycles = task.cycles
+        goal.dwell = _DWELL
+        self._send(self._pick_place, goal, "pick_place", self._on_pick_place_accepted, self._on_feedback)
+
+    def home(self) -> None:
+        """Start homing."""
+        self._send(self._home, Home.Goal(), "home", self._on_home_accepted, None)
+
+    def check_answers(self) -> None:
+        """Give up requests that were not answered in time; to be called now and then."""
+        now = time.monotonic()
+        for future, (name, limit, client) in list(self._waiting.items()):
+            if now < limit:
+                continue
+            del self._waiting[future]
+            if client is not None:
+                client.remove_pending_request(future)
+            self._tell(f"{name}: no answer within {_ANSWER_LIMIT:g} s; see whether the stack runs, then try again")
+
+    def _call(self, client: Client, request: Any, name: str) -> None:
+        if not client.service_is_ready():
+            self._tell(f"{name}: nobody serves it; start the stack")
+            return
+        future = client.call_async(request)
+        self._await(future, name, client, self._on_answer)
+
+    def _send(self, client: ActionClient, goal: Any, name: str, accepted: Any, feedback: Any) -> None:
+        if not client.server_is_ready():
+            self._tell(f"{name}: nobody serves it; start the stack")
+            return
+        self._await(client.send_goal_async(goal, feedback_callback=feedback), name, None, accepted)
+
+    def _await(self, future: Future, name: str, client: Client | None, then: Callable[[str, Any], None]) -> None:
+        self._waiting[future] = (name, time.monotonic() + _ANSWER_LIMIT, client)
+
+        def done(answered: Future) -> None:
+            # an answer that comes after it was given up is still obeyed: it may be a goal that now runs
+            self._waiting.pop(answered, None)
+            if not answered.cancelled():
+                then(name, answered.result())
+
+        future.add_done_callback(done)
+
+    def _on_answer(self, name: str, answer: Any) -> None:
+        if not answer.success:
+            self._tell(f"{name}: {answer.message}")
+
+    def _on_pick_place_accepted(self, name: str, handle: ClientGoalHandle) -> None:
+        if not handle.accepted:
+            self._tell(f"{name}: the motion server did not take the goal; look at its log")
+            return
+        self._running = handle
+        handle.get_result_async().add_done_callback(lambda future: self._on_pick_place_end(name, handle, future))
+
+    def _on_pick_place_end(self, name: str, handle: ClientGoalHandle, future: Future) -> None:
+        if self._running is handle:
+            self._running = None
+            self.cycle = 0
+        self._tell_end(name, future)
+        if self._next is not None:
+            task, self._next = self._next, None
+            self.play(task)
+
+    def _on_feedback(self, message: Any) -> None:
+        self.cycle = message.feedback.cycle
+
+    def _on_home_accepted(self, name: str, handle: ClientGoalHandle) -> None:
+        if not handle.accepted:
+            self._tell(f"{name}: the arm's driver did not take the goal; look at its log")
+            return
+        self._homing = handle
+
+        def ended(future: Future) -> None:
+            self._homing = None
+            self._tell_end(name, future)
+
+        handle.get_result_async().add_done_callback(ended)
+
+    def _tell_end(self, name: str, future: Future) -> None:
+        answer: Any = future.result()
+        result = answer.result
+        if answer.status != GoalStatus.STATUS_SUCCEEDED and result.error_code not in _WANTED_ENDS:
+            self._tell(f"{name}: {code_name(result.error_code)}: {result.message}")
+
+
+def _stamped(point: Vector) -> PointStamped:
+    message = PointStamped()
+    message.point.x, message.point.y, message.point.z = point
+    return message

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serves the page, and is its client to the stack."""
+
+import queue
+import sys
+import time
+
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from visualization_msgs.msg import Marker as MarkerMessage
+from visualization_msgs.msg import MarkerArray
+
+from manipulator3d_dashboard.arm_state import ArmState, Command, Mode
+from manipulator3d_dashboard.nodes.arm_client import ArmClient
+from manipulator3d_dashboard.nodes.message_conversion import joint_positions, marker_from_message
+from manipulator3d_dashboard.nodes.newest_message import NewestMessage
+from manipulator3d_dashboard.page import Page
+from manipulator3d_dashboard.parameters import DashboardParameters
+from manipulator3d_dashboard.urdf_drawing import drawing_from_urdf
+from manipulator3d_interfaces.msg import ArmStatus, HardwareStatus
+from manipulator3d_kinematics import ArmModel
+from manipulator3d_node.nodes.parameters import declare_parameters
+from manipulator3d_node.nodes.process import run_node
+
+_LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+
+
+class DashboardNode(Node):
+    """All of ROS happens in the thread that spins it; viser's threads put commands into a queue and wake it.
+
+    Raises:
+        ValueError: the page cannot be served with these parameters; names the reason and the remedy.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("dashboard_node")
+        parameters = declare_parameters(self, DashboardParameters)
+        self._joints: dict[str, float] = {}
+        self._joints_at: float | None = None
+        self._commanded: dict[str, float] = {}
+        self._status: ArmStatus | None = None
+        self._status_at: float | None = None
+        self._hardware: HardwareStatus | None = None
+        self._urdf = ""
+        self._commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._wake = self.create_guard_condition(self._obey)
+        self._page = Page(parameters.host, parameters.port, parameters.token, self._on_command)
+        self._client = ArmClient(self, self._tell)
+        self.create_subscription(String, "robot_description", self._on_description, _LATCHED)
+        self._joint_states = NewestMessage(self, JointState, "joint_states")
+        self.create_subscription(ArmStatus, "arm_status", self._on_arm_status, 10)
+        self.create_subscription(HardwareStatus, "hardware_status", self._on_hardware_status, 10)
+        self.create_subscription(MarkerArray, "markers", self._on_markers, _LATCHED)
+        self._joint_commands: NewestMessage | None = None
+        self._timer = self.create_timer(1.0 / parameters.update_rate_hz, self._refresh)
+        shown = parameters.host if parameters.host not in ("", "0.0.0.0", "::") else "this computer's address"
+        query = "/?token=…" if parameters.token else "/"
+        self.get_logger().info(f"the page is at http://{shown}:{self._page.port}{query}")
+
+    def close(self) -> None:
+        """Stop serving the page."""
+        self._page.close()
+
+    def _on_command(self, command: Command) -> None:
+        self._commands.put(command)
+        self._wake.trigger()
+
+    def _obey(self) -> None:
+        while not self._commands.empty():
+            command = self._commands.get()
+            if command is Command.PLAY:
+                task = self._page.task()
+                reason = self._page.refusal(task)
+                if reason:
+                    self._tell(f"PLAY refused: {reason}")
+                else:
+                    self._client.play(task)
+            elif command is Command.GRIPPER:
+                self._client.set_gripper(not (self._hardware is not None and self._hardware.gripper_closed))
+            elif command is Command.HOME:
+                self._client.home()
+            else:
+                self._client.trigger(command)
+
+    def _on_description(self, message: String) -> None:
+        if message.data == self._urdf:
+            return
+        self._urdf = message.data
+        try:
+            drawing = drawing_from_urdf(message.data)
+            arm = ArmModel.from_urdf(message.data)
+        except ValueError as error:
+            self._tell(str(error))
+            return
+        for sentence in drawing.not_drawn:
+            self._tell(sentence)
+        self._page.set_robot(drawing, arm)
+
+    def _on_arm_status(self, message: ArmStatus) -> None:
+        self._status, self._status_at = message, time.monotonic()
+        self._page.log.report("arm", message.fault, message.fault_message, _clock())
+
+    def _on_hardware_status(self, message: HardwareStatus) -> None:
+        self._hardware = message
+        # the motion server passes the same fault on; the driver's own word counts while it is silent
+        if self._state().current_mode is Mode.DISCONNECTED:
+            self._page.log.report("driver", message.fault, message.fault_message, _clock())
+
+    def _on_markers(self, message: MarkerArray) -> None:
+        for marker in message.markers:
+            if marker.action == MarkerMessage.DELETEALL:
+                self._page.clear_markers()
+            elif marker.action == MarkerMessage.DELETE:
+                self._page.remove_marker((marker.ns, marker.id))
+            else:
+                drawn = marker_from_message(marker)
+                if drawn is not None:
+                    self._page.put_marker(drawn)
+
+    def _refresh(self) -> None:
+        self._read_joints()
+        self._client.check_answers()
+        self._page.show(self._state(), self._commanded)
+
+    def _read_joints(self) -> None:
+        measured = self._joint_states.take()
+        if measured is not None:
+            self._joints.update(joint_positions(measured))
+            self._joints_at = time.monotonic()
+        if not self._page.wants_commands:
+            if self._joint_commands is not None:
+                self._joint_commands.destroy()
+                self._joint_commands = None
+                self._commanded = {}
+            return
+        if self._joint_commands is None:
+            self._joint_commands = NewestMessage(self, JointState, "joint_commands")
+        commanded = self._joint_commands.take()
+        if commanded is not None:
+            self._commanded.update(joint_positions(commanded))
+
+    def _state(self) -> ArmState:
+        now = time.monotonic()
+        status = self._status or ArmStatus()
+        hardware = self._hardware or HardwareStatus()
+        return ArmState(
+            joints=self._joints,
+            joints_age=None if self._joints_at is None else now - self._joints_at,
+            status_age=None if self._status_at is None else now - self._status_at,
+            mode=Mode(status.mode),
+            fault=status.fault,
+            fault_message=status.fault_message,
+            homed=status.homed,
+            phase=status.phase_name,
+            holding=status.holding,
+            driver=hardware.driver,
+            link=hardware.link == HardwareStatus.LINK_UP,
+            hardware_fault=hardware.fault,
+            hardware_message=hardware.fault_message,
+            gripper_closed=hardware.gripper_closed,
+            cycle=self._client.cycle,
+        )
+
+    def _tell(self, sentence: str) -> None:
+        self.get_logger().warning(sentence)
+        self._page.log.add(sentence, _clock())
+
+
+def _clock() -> str:
+    return time.strftime("%H:%M:%S")
+
+
+def main() -> None:
+    """Run the node as a program."""
+    sys.exit(run_node(DashboardNode))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The panel beside the 3D view: state, buttons, fields and the log of faults."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import viser
+
+from manipulator3d_dashboard.arm_state import ArmState, Command, Mode, sensible_commands
+from manipulator3d_dashboard.pose import Vector
+from manipulator3d_dashboard.state_text import escape, fault_text, figures_text, mode_html
+from manipulator3d_dashboard.target import Verdict
+
+_RANGE = 2.0
+_STEP = 0.005
+
+_Colour = Literal["red", "green", "blue", "orange", "violet", "gray"]
+# Text, colour and icon of each button, and what it does, shown when the pointer rests on it.
+_BUTTONS: dict[Command, tuple[str, _Colour, viser.IconName, str]] = {
+    Command.EMERGENCY_STOP: (
+        "E-STOP",
+        "red",
+        viser.Icon.HAND_STOP,
+        "Brake at once and latch a fault. Works through software: it is not a safety-rated emergency stop.",
+    ),
+    Command.PLAY: ("PLAY", "green", viser.Icon.PLAYER_PLAY, "Check START and GOAL, then pick and place between them"),
+    Command.PAUSE: ("PAUSE", "blue", viser.Icon.PLAYER_PAUSE, "Come to rest on the path and wait"),
+    Command.RESUME: ("RESUME", "blue", viser.Icon.PLAYER_PLAY, "Go on along the path"),
+    Command.STOP: ("STOP", "orange", viser.Icon.PLAYER_STOP, "Come to rest on the path and end the task"),
+    Command.RESET: ("RESET", "violet", viser.Icon.REFRESH, "Clear the fault; nothing moves until the next task"),
+    Command.HOME: ("HOME", "gray", viser.Icon.HOME, "Find the home switches of the joints"),
+    Command.GRIPPER: ("GRIPPER", "gray", viser.Icon.MAGNET, "Close or open the gripper"),
+}
+
+_TOP_BUTTONS = [command for command in _BUTTONS if command not in (Command.HOME, Command.GRIPPER)]
+
+
+class Panel:
+    """Everything in the panel.
+
+    Args:
+        gui: of viser.
+        on_command: called in viser's thread when a button is pressed.
+        on_target: called in viser's thread with START or GOAL and the new point, m, when someone edits a field.
+        on_theme: called in viser's thread with the browser that wants the other theme.
+    """
+
+    def __init__(
+        self,
+        gui: viser.GuiApi,
+        on_command: Callable[[Command], None],
+        on_target: Callable[[str, Vector], None],
+        on_theme: Callable[[viser.ClientHandle], None],
+    ) -> None:
+        self._gui = gui
+        self._on_command = on_command
+        self._on_target = on_target
+        self._buttons: dict[Command, viser.GuiButtonHandle] = {}
+        self._shown: tuple[str, str, frozenset[Command], bool] | None = None
+        self._mode = gui.add_html("")
+        self._fault = gui.add_markdown("", visible=False)
+        for command in _TOP_BUTTONS:
+            self._add_button(command)
+        with gui.add_folder("Task"):
+            self._fields: dict[str, viser.GuiVector3Handle] = {}
+            self._verdicts: dict[str, viser.GuiMarkdownHandle] = {}
+            for name in ("START", "GOAL"):
+                self._add_target(name)
+            self._cycles = gui.add_number("cycles", 0, min=0, max=100000, step=1, hint="0: until it is stopped")
+            self._speed = gui.add_slider(
+                "speed",
+                min=0.05,
+                max=1.0,
+                step=0.05,
+                initial_value=1.0,
+                hint="fraction of the arm's limits, from the next PLAY on",
+            )
+        with gui.add_folder("Arm"):
+            self._figures = gui.add_markdown("")
+            self._add_button(Command.GRIPPER)
+            self._add_button(Command.HOME)
+        with gui.add_folder("View", expand_by_default=False):
+            self.ghost = gui.add_checkbox("commanded arm", False, hint="translucent: where the arm is told to be")
+            self.workspace = gui.add_checkbox("workspace", False, hint="what the tool point reaches")
+            self.path = gui.add_checkbox("planned path", True)
+            self.trail = gui.add_checkbox("travelled path", True, hint="of the last seconds")
+            self.targets = gui.add_checkbox("START and GOAL", True)
+            theme = gui.add_button("dark / light", icon=viser.Icon.SUN_MOON, hint="in this browser")
+        with gui.add_folder("Faults", expand_by_default=False):
+            self._log = gui.add_markdown("Nothing so far.")
+
+        @theme.on_click
+        async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            if event.client is not None:
+                on_theme(event.client)
+
+    @property
+    def cycles(self) -> int:
+        """Number of cycles asked for, 0 for no end."""
+        return int(self._cycles.value)
+
+    @property
+    def speed(self) -> float:
+        """Fraction of the limits asked for."""
+        return float(self._speed.value)
+
+    def target(self, name: str) -> Vector:
+        """The point in the field START or GOAL, m."""
+        return self._fields[name].value
+
+    def set_target(self, name: str, point: Vector) -> None:
+        """Put a point into the field START or GOAL."""
+        self._fields[name].value = point  # type: ignore[misc]
+
+    def show_verdict(self, name: str, verdict: Verdict) -> None:
+        """Say below its field whether START or GOAL can be reached."""
+        sign = "✓" if verdict.reachable else "✗"
+        self._verdicts[name].content = f"{sign} {escape(verdict.text)}"
+
+    def show_state(self, state: ArmState, targets_reachable: bool) -> None:
+        """Bring the headline and the buttons up to date; cheap when nothing changed."""
+        headline, fault = mode_html(state), fault_text(state)
+        sensible = sensible_commands(state, targets_reachable)
+        shown = (headline, fault, sensible, state.gripper_closed)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self._mode.content = headline
+        self._fault.content = f"⚠ {fault}"
+        self._fault.visible = bool(fault)
+        for command, button in self._buttons.items():
+            button.disabled = command not in sensible
+        paused = state.current_mode is Mode.PAUSED
+        self._buttons[Command.PAUSE].visible = not paused
+        self._buttons[Command.RESUME].visible = paused
+        self._buttons[Command.GRIPPER].label = "OPEN GRIPPER" if state.gripper_closed else "CLOSE GRIPPER"
+
+    def show_figures(self, state: ArmState, tool: Vector | None) -> None:
+        """Bring the figures up to date."""
+        self._set(self._figures, figures_text(state, tool))
+
+    def show_log(self, text: str) -> None:
+        """Bring the log of faults up to date."""
+        self._set(self._log, text)
+
+    def _set(self, handle: viser.GuiMarkdownHandle, text: str) -> None:
+        if handle.content != text:
+            handle.content = text
+
+    def _add_button(self, command: Command) -> None:
+        label, colour, icon, hint = _BUTTONS[command]
+        button = self._gui.add_button(label, color=colour, icon=icon, hint=hint, disabled=True)
+        self._buttons[command] = button
+
+        @button.on_click
+        async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
+            self._on_command(command)
+
+    def _add_target(self, name: str) -> None:
+        low, high = (-_RANGE, -_RANGE, -_RANGE), (_RANGE, _RANGE, _RANGE)
+        field = self._gui.add_vector3(
+            name, (0.0, 0.0, 0.0), min=low, max=high, step=_STEP, hint="x, y, z in m, in the arm's base"
+        )
+        self._fields[name] = field
+        self._verdicts[name] = self._gui.add_markdown("")
+
+        @field.on_update
+        async def _(event: viser.GuiEvent[viser.GuiVector3Handle]) -> None:
+            # only what a person typed: what the page itself put in came from the handle in the 3D view
+            if event.client is not None:
+                self._on_target(name, event.target.value)
