@@ -16,7 +16,6 @@ from manipulator3d_kinematics.rigid_body import RigidBody, combined
 
 _GEOMETRY = ("base_height", "upper_arm", "lateral_offset", "forearm")
 _PACKAGE = "manipulator3d_description"
-# key in the file: attribute of the model, unit; the last four have defaults
 _LIMITS = ("lower", "upper", "velocity", "effort")
 _EXTRAS = ("acceleration", "jerk", "counts_per_revolution", "home", "damping", "friction")
 
@@ -79,34 +78,35 @@ def _defaults(key: str, fields: Mapping[str, Any]) -> Array:
     return np.full(3, {"counts_per_revolution": 8384.0}.get(key, 0.0))
 
 
-def rod(mass: float, length: float, radius: float) -> RigidBody:
-    """A uniform rod from the origin along x: m L²/12 across its middle, m r²/2 about its axis."""
-    across = mass * length * length / 12.0
-    return RigidBody(mass, np.array([length / 2.0, 0.0, 0.0]), np.diag([mass * radius * radius / 2.0, across, across]))
+def rod(mass: float, start: float, stop: float, radius: float) -> RigidBody:
+    """A uniform rod along x: m L²/12 across its middle, m r²/2 about its axis."""
+    across = mass * (stop - start) ** 2 / 12.0
+    inertia = np.diag([mass * radius * radius / 2.0, across, across])
+    return RigidBody(mass, np.array([(start + stop) / 2.0, 0.0, 0.0]), inertia)
+
+
+def upright_cylinder(mass: float, start: float, stop: float, radius: float) -> RigidBody:
+    """A uniform cylinder along z."""
+    across = mass * (3.0 * radius * radius + (stop - start) ** 2) / 12.0
+    inertia = np.diag([across, across, mass * radius * radius / 2.0])
+    return RigidBody(mass, np.array([0.0, 0.0, (start + stop) / 2.0]), inertia)
 
 
 def _bodies(reader: "_Reader", fields: Mapping[str, Any]) -> tuple[RigidBody, ...]:
-    """Turret as an upright cylinder below the shoulder, links as rods, tool as a mass at the tool point."""
-    turret = reader.number("masses", "turret", default=0.0)
-    radius = reader.number("shape", "stand_radius", default=0.0)
-    about_axis = turret * radius * radius / 2.0
-    across = turret * (3.0 * radius * radius) / 12.0
-    upper_arm = rod(
-        reader.number("masses", "upper_arm", default=0.0),
-        fields["upper_arm"],
-        reader.number("shape", "upper_arm_radius", default=0.0),
-    )
-    forearm = rod(
-        reader.number("masses", "forearm", default=0.0),
-        fields["forearm"],
-        reader.number("shape", "forearm_radius", default=0.0),
-    )
-    tool = RigidBody.point(reader.number("masses", "tool", default=0.0), (fields["forearm"], 0.0, 0.0))
-    return (
-        RigidBody(turret, np.array([0.0, 0.0, fields["base_height"]]), np.diag([across, across, about_axis])),
-        upper_arm,
-        combined((forearm, tool)),
-    )
+    """The turret is the upper half of the stand, the links are rods from joint to joint, the tool ends at the tool point."""
+
+    def mass(part: str) -> float:
+        return reader.number("masses", part, default=0.0)
+
+    def shape(measure: str) -> float:
+        return reader.number("shape", measure, default=0.0)
+
+    top, forearm = fields["base_height"], fields["forearm"]
+    turret = upright_cylinder(mass("turret"), top - 0.5 * shape("stand_height"), top, shape("stand_radius"))
+    upper_arm = rod(mass("upper_arm"), 0.0, fields["upper_arm"], shape("upper_arm_radius"))
+    tool_start = forearm - reader.number("gripper", "length", default=0.0)
+    tool = rod(mass("tool"), tool_start, forearm, reader.number("gripper", "radius", default=0.0))
+    return turret, upper_arm, combined((rod(mass("forearm"), 0.0, forearm, shape("forearm_radius")), tool))
 
 
 def _mount(reader: "_Reader") -> Array:
