@@ -4,6 +4,7 @@
 from manipulator3d_kinematics.forward import forward_kinematics, link_frames, named_frames, tool_point
 from manipulator3d_kinematics.ik_result import IkResult, IkStatus
 from manipulator3d_kinematics.inverse import inverse_kinematics
+from manipulator3d_kinematics.inverse_batch import inverse_kinematics_batch
 from manipulator3d_kinematics.jacobian import jacobian
 from manipulator3d_kinematics.manipulability import condition_number, manipulability
 from manipulator3d_kinematics.model import ArmModel
@@ -15,6 +16,7 @@ __all__ = [
     "condition_number",
     "forward_kinematics",
     "inverse_kinematics",
+    "inverse_kinematics_batch",
     "jacobian",
     "link_frames",
     "manipulability",

@@ -15,7 +15,9 @@ from collections.abc import Callable
 from functools import partial
 from math import asin, atan2, copysign, floor, hypot, inf, isinf, pi, sin, sqrt, tau
 
-from manipulator3d_kinematics.checked_numbers import Triple
+import numpy as np
+
+from manipulator3d_kinematics.checked_numbers import Array
 from manipulator3d_kinematics.model import ArmModel
 
 # m and rad; what is this near to a boundary counts as on it
@@ -23,7 +25,7 @@ ON_BOUNDARY = 1e-9
 # m; nearer to the yaw axis than this, any yaw angle serves
 ON_AXIS = 1e-12
 # rad; elbow up and elbow down are one solution below
-_STRAIGHT = 1e-7
+STRAIGHT = 1e-7
 
 # one solution: three joint angles and the branch (bit 0: elbow up, bit 1: reaching over)
 Solution = tuple[float, float, float, int]
@@ -85,7 +87,7 @@ def branch_solver(arm: ArmModel) -> BranchSolver:
     shift = (-inverse @ arm.mount[:3, 3]).tolist()
     sign, offset = arm.sign.tolist(), arm.offset.tolist()
     lower, upper = arm.lower.tolist(), arm.upper.tolist()
-    elbow_height = None if arm.is_upright else _elbow_height(arm)
+    check_elbow = not arm.is_upright and not isinf(arm.floor_z)
 
     def solve_in_base(
         x: float, y: float, z: float, free_yaw: float | None = None, free_shoulder: float | None = None
@@ -95,7 +97,7 @@ def branch_solver(arm: ArmModel) -> BranchSolver:
         shoulder = None if free_shoulder is None else sign[1] * free_shoulder + offset[1]
         found: list[Solution] = []
         for *theta, branch in solve(px, py, pz, yaw, shoulder):
-            if elbow_height is not None and elbow_height(theta[0], theta[1]) < arm.floor_z - ON_BOUNDARY:
+            if check_elbow and elbow_height(arm, np.array(theta[0]), np.array(theta[1])) < arm.floor_z - ON_BOUNDARY:
                 continue
             q = [min(max(sign[i] * (theta[i] - offset[i]), lower[i]), upper[i]) for i in range(3)]
             found.append((q[0], q[1], q[2], branch))
@@ -125,17 +127,13 @@ def lowest_shoulder_sine(arm: ArmModel) -> float:
     return sine if sine > -1.0 else -inf
 
 
-def _elbow_height(arm: ArmModel) -> Callable[[float, float], float]:
-    """Height of the elbow in the base frame from theta0 and theta1, for an arm whose yaw axis is not upright."""
-    mx, my, mz, origin = (float(number) for number in arm.mount[2])
-
-    def height(t0: float, t1: float) -> float:
-        radial, d = arm.shoulder_offset + arm.upper_arm * sin(t1 + pi / 2), arm.lateral_offset
-        c0, s0 = sin(t0 + pi / 2), sin(t0)
-        up = arm.base_height + arm.upper_arm * sin(t1)
-        return mx * (radial * c0 + d * s0) + my * (radial * s0 - d * c0) + mz * up + origin
-
-    return height
+def elbow_height(arm: ArmModel, t0: Array, t1: Array) -> Array:
+    """Height of the elbow in the base frame from angles of the DH table."""
+    to_x, to_y, to_z, origin = arm.mount[2]
+    radial, d = arm.shoulder_offset + arm.upper_arm * np.cos(t1), arm.lateral_offset
+    c0, s0 = np.cos(t0), np.sin(t0)
+    up = arm.base_height + arm.upper_arm * np.sin(t1)
+    return np.asarray(to_x * (radial * c0 + d * s0) + to_y * (radial * s0 - d * c0) + to_z * up + origin)
 
 
 def _solve_in_arm_frame(
@@ -182,7 +180,7 @@ def _solve_in_arm_frame(
         toward = atan2(height, inward)
         for up in (0, 1):
             if up:
-                if elbow < _STRAIGHT or elbow > pi - _STRAIGHT:
+                if elbow < STRAIGHT or elbow > pi - STRAIGHT:
                     break
                 t1, t2 = toward + beta, -elbow
             else:
