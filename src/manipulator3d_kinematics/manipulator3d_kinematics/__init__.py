@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinematics and dynamics of yaw-pitch-pitch arms; pure Python and numpy."""
 
+from manipulator3d_kinematics.dynamics import (
+    coriolis,
+    forward_dynamics,
+    gravity,
+    inverse_dynamics,
+    mass_matrix,
+    mechanical_energy,
+)
 from manipulator3d_kinematics.forward import forward_kinematics, link_frames, named_frames, tool_point
 from manipulator3d_kinematics.ik_result import IkResult, IkStatus
 from manipulator3d_kinematics.inverse import inverse_kinematics
@@ -14,12 +22,18 @@ __all__ = [
     "IkResult",
     "IkStatus",
     "condition_number",
+    "coriolis",
+    "forward_dynamics",
     "forward_kinematics",
+    "gravity",
+    "inverse_dynamics",
     "inverse_kinematics",
     "inverse_kinematics_batch",
     "jacobian",
     "link_frames",
     "manipulability",
+    "mass_matrix",
+    "mechanical_energy",
     "named_frames",
     "tool_point",
 ]

@@ -16,6 +16,7 @@ from manipulator3d_kinematics.rigid_body import RigidBody, combined
 
 if TYPE_CHECKING:
     from manipulator3d_kinematics.branches import BranchSolver
+    from manipulator3d_kinematics.inertia_terms import InertiaConstants
 
 JOINTS = ("base_yaw", "shoulder_pitch", "elbow_pitch")
 _ROTATION_AXES = 3
@@ -198,6 +199,13 @@ class ArmModel:
         from manipulator3d_kinematics.branches import branch_solver
 
         return branch_solver(self)
+
+    @cached_property
+    def inertia_constants(self) -> "InertiaConstants":
+        """What inertia_terms.py needs of the arm, made once."""
+        from manipulator3d_kinematics.inertia_terms import inertia_constants
+
+        return inertia_constants(self)
 
     @cached_property
     def is_upright(self) -> bool:
