@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that the board must acknowledge: one at a time, each with a limit of time and of attempts."""
+"""Requests that the board must acknowledge or answer: one at a time, each with a limit of time and of attempts."""
 
 from collections import deque
 from collections.abc import Callable
@@ -16,10 +16,14 @@ class Outcome:
     Attributes:
         code: SUCCESS, or why not.
         message: what is wrong and the remedy; empty after a success.
+        reason: the board's reason when it refused, else 0.
+        answer: the message that answered, when one did.
     """
 
     code: ErrorCode = ErrorCode.SUCCESS
     message: str = ""
+    reason: int = 0
+    answer: Any = None
 
     @property
     def ok(self) -> bool:
@@ -29,15 +33,19 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Request:
-    """One message to be acknowledged.
+    """One message to be acknowledged or answered.
 
     Attributes:
         message: what is sent.
         done: called once with the outcome.
+        answers: tells whether a message is the answer; None when the request is acknowledged instead.
+        attempts: how often it is sent, None for the queue's number.
     """
 
     message: Any
     done: Callable[[Outcome], None]
+    answers: Callable[[Any], bool] | None = None
+    attempts: int | None = None
 
     @property
     def name(self) -> str:
@@ -58,7 +66,7 @@ class RequestQueue:
     """
 
     def __init__(
-        self, send: Callable[[Any, int | None], int], port: str, limit: float = 0.25, attempts: int = 4
+        self, send: Callable[[Any, int | None], int], port: str, limit: float = 0.1, attempts: int = 10
     ) -> None:
         self._send = send
         self._port = port
@@ -97,15 +105,15 @@ class RequestQueue:
         """Repeat or give up the request whose acknowledgement is overdue."""
         if self._current is None or now < self._deadline:
             return
-        if self._sent < self._attempts:
+        attempts = self._current.attempts or self._attempts
+        if self._sent < attempts:
             self.repeated += 1
             self._transmit(now, self._sequence)
             return
         request = self._current
         self._current = None
-        waited = self._limit * self._attempts
         text = (
-            f"{self._port}: no acknowledgement of {request.name} after {self._attempts} attempts in {waited:g} s; "
+            f"{self._port}: no answer to {request.name} after {attempts} attempts in {self._limit * attempts:g} s; "
             "check cable and power, then try again"
         )
         request.done(Outcome(ErrorCode.LINK_DOWN, text))
@@ -118,6 +126,16 @@ class RequestQueue:
         request = self._current
         self._current = None
         request.done(outcome)
+        self._next(now)
+        return True
+
+    def answer(self, now: float, message: Any) -> bool:
+        """Take a message that may be an answer; False when nothing waits for it."""
+        request = self._current
+        if request is None or request.answers is None or not request.answers(message):
+            return False
+        self._current = None
+        request.done(Outcome(answer=message))
         self._next(now)
         return True
 

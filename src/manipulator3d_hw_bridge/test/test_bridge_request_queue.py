@@ -69,7 +69,7 @@ def test_a_request_without_answer_ends_with_message_port_and_remedy():
     assert number == 1
     assert outcome.code is ErrorCode.LINK_DOWN
     assert outcome.message == (
-        "/dev/ttyACM0: no acknowledgement of SetMode after 4 attempts in 1 s; check cable and power, then try again"
+        "/dev/ttyACM0: no answer to SetMode after 4 attempts in 1 s; check cable and power, then try again"
     )
     assert line.sent[-1] == (2, 2)
 
@@ -93,6 +93,26 @@ def test_a_late_or_foreign_acknowledgement_is_nobodys():
     queue.add(0.0, line.request(1))
     assert not queue.acknowledge(0.0, 7, Outcome())
     assert line.outcomes == []
+
+
+def test_an_answer_ends_the_request_that_waits_for_it():
+    _, queue = make()
+    outcomes = []
+    queue.add(0.0, Request(SetMode(1), outcomes.append, lambda message: message == "one", attempts=2))
+    assert not queue.answer(0.0, "two")
+    assert queue.answer(0.0, "one")
+    assert outcomes == [Outcome(answer="one")]
+    assert not queue.answer(0.0, "one")
+
+
+def test_a_request_may_have_its_own_number_of_attempts():
+    line, queue = make()
+    outcomes = []
+    queue.add(0.0, Request(SetMode(1), outcomes.append, attempts=2))
+    queue.advance(0.25)
+    queue.advance(0.5)
+    assert len(line.sent) == 2
+    assert "after 2 attempts in 0.5 s" in outcomes[0].message
 
 
 def test_a_lost_link_ends_every_request():

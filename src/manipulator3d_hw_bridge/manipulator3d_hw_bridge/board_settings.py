@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the board is told of the arm, made from the arm's numbers and its wiring."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from manipulator3d_hw_bridge.command_check import JointBounds
+from manipulator3d_hw_bridge.messages import JOINTS, BoardConfiguration, JointConfiguration
+
+# The board counts as silent after this many command silences, at least _LEAST_LINK_SILENCE s.
+_LINK_SILENCES = 2.0
+_LEAST_LINK_SILENCE = 0.5
+# Way that homing may look for a switch beyond the range between the limits, rad.
+_HOME_MARGIN = 0.5
+# Homing may take this many times the time that its way takes, and some s more.
+_HOME_TIME_FACTOR = 1.5
+_HOME_TIME_MORE = 10.0
+# rad/s; first approach of a switch at most.
+_HOME_VELOCITY = 0.6
+
+
+class Arm(Protocol):
+    """The numbers of an arm that the board needs; manipulator3d_kinematics.ArmModel has them."""
+
+    name: str
+    joint_names: tuple[str, ...]
+    base_height: float
+    upper_arm: float
+    lateral_offset: float
+    forearm: float
+    lower: Any
+    upper: Any
+    velocity: Any
+    acceleration: Any
+    counts_per_revolution: Any
+    home: Any
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """How motors, encoders, switches and the gripper are connected.
+
+    Attributes:
+        signs: per joint 1, or -1 when motor and encoder turn the other way.
+        home_directions: per joint -1 for a switch at the lower limit, 1 at the upper, 0 for none.
+        gripper_open, gripper_closed: µs, servo pulses.
+        has_grasp_sensor, has_emergency_stop: whether they are wired.
+    """
+
+    signs: tuple[int, ...] = (1, 1, 1)
+    home_directions: tuple[int, ...] = (-1, -1, -1)
+    gripper_open: int = 1000
+    gripper_closed: int = 2000
+    has_grasp_sensor: bool = False
+    has_emergency_stop: bool = False
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("signs", (-1, 1)), ("home_directions", (-1, 0, 1))):
+            values = getattr(self, name)
+            if len(values) != JOINTS or any(value not in allowed for value in values):
+                raise ValueError(
+                    f"parameter {name}: {list(values)} is not allowed; give {JOINTS} numbers, each one of {allowed}"
+                )
+
+
+@dataclass(frozen=True)
+class BoardSettings:
+    """All that a session needs to know.
+
+    Attributes:
+        bounds: of joint commands.
+        acceleration: rad/s², limits.
+        home: rad, home position.
+        joints, board: configuration for the firmware.
+        link_silence: s without a frame from the board after which the link counts as lost.
+    """
+
+    bounds: JointBounds
+    acceleration: tuple[float, ...]
+    home: tuple[float, ...]
+    joints: tuple[JointConfiguration, ...]
+    board: BoardConfiguration
+
+    @property
+    def command_silence(self) -> float:
+        """s without a frame from the bridge after which the board brakes."""
+        return self.board.command_silence * 1e-3
+
+    @property
+    def link_silence(self) -> float:
+        """s without a frame from the board after which the link counts as lost."""
+        return max(_LEAST_LINK_SILENCE, _LINK_SILENCES * self.command_silence)
+
+    @property
+    def tracking_error(self) -> tuple[float, ...]:
+        """rad, largest distance of a joint from its setpoint."""
+        return tuple(joint.tracking_error for joint in self.joints)
+
+
+def board_settings(arm: Arm, wiring: Wiring, rate_hz: float, command_silence: float) -> BoardSettings:
+    """Return the settings for an arm.
+
+    Args:
+        arm: its numbers.
+        wiring: how it is connected.
+        rate_hz: Hz, rate of the measurements.
+        command_silence: s.
+
+    Raises:
+        ValueError: a number that the firmware cannot take; names the joint, the value and the bound.
+    """
+    joints = tuple(_joint(arm, wiring, number) for number in range(JOINTS))
+    for name, joint in zip(arm.joint_names, joints, strict=True):
+        try:
+            joint.check()
+        except ValueError as error:
+            raise ValueError(f"{name}: the firmware cannot take this arm: {error}") from error
+    board = BoardConfiguration(
+        command_silence=round(command_silence * 1e3),
+        state_period=round(1e3 / rate_hz),
+        gripper_open=wiring.gripper_open,
+        gripper_closed=wiring.gripper_closed,
+        has_grasp_sensor=int(wiring.has_grasp_sensor),
+        has_emergency_stop=int(wiring.has_emergency_stop),
+    )
+    board.check()
+    bounds = JointBounds(tuple(arm.joint_names), _floats(arm.lower), _floats(arm.upper), _floats(arm.velocity))
+    return BoardSettings(bounds, _floats(arm.acceleration), _floats(arm.home), joints, board)
+
+
+def arm_file(arm: Arm) -> str:
+    """Return the description of an arm for the emulator: lines of key=value, SI units."""
+    numbers = {
+        "base_height": (arm.base_height,),
+        "upper_arm": (arm.upper_arm,),
+        "lateral_offset": (arm.lateral_offset,),
+        "forearm": (arm.forearm,),
+        "lower": arm.lower,
+        "upper": arm.upper,
+        "velocity": arm.velocity,
+        "acceleration": arm.acceleration,
+        "counts_per_revolution": arm.counts_per_revolution,
+    }
+    return "".join(f"{key}={','.join(f'{float(value):.9g}' for value in row)}\n" for key, row in numbers.items())
+
+
+def _joint(arm: Arm, wiring: Wiring, number: int) -> JointConfiguration:
+    lower, upper = float(arm.lower[number]), float(arm.upper[number])
+    velocity = float(arm.velocity[number])
+    direction = wiring.home_directions[number]
+    home_velocity = min(_HOME_VELOCITY, velocity / 2.0)
+    travel = upper - lower + _HOME_MARGIN
+    return JointConfiguration(
+        joint=number,
+        counts_per_radian=float(arm.counts_per_revolution[number]) / (2.0 * math.pi),
+        sign=wiring.signs[number],
+        lower=lower,
+        upper=upper,
+        velocity=velocity,
+        acceleration=float(arm.acceleration[number]),
+        home_direction=direction,
+        home_position=upper if direction > 0 else lower,
+        home_velocity=home_velocity,
+        home_travel=travel,
+        home_time=round(1e3 * (_HOME_TIME_FACTOR * travel / home_velocity + _HOME_TIME_MORE)),
+    )
+
+
+def _floats(values: Sequence[float]) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversations of several requests with the board: the handshake, and the way to motors that are not driven.
+
+Each is a generator that yields what to ask, or how long to pause, and is sent the outcome.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from manipulator3d_hw_bridge.board_settings import BoardSettings
+from manipulator3d_hw_bridge.messages import (
+    PROTOCOL_HASH,
+    BoardConfiguration,
+    Clock,
+    Identify,
+    Identity,
+    JointConfiguration,
+    Message,
+    Mode,
+    ReadBoard,
+    ReadJoint,
+    Reason,
+    SetMode,
+    SynchroniseClock,
+)
+from manipulator3d_hw_bridge.request_queue import Outcome
+from manipulator3d_node.error_code import ErrorCode
+
+# Attempts of a tenth of a second for the first answer: a board that boots needs up to 2 s, clones with slow boot
+# loaders more.
+_IDENTIFY_ATTEMPTS = 50
+_CLOCK_EXCHANGES = 8
+# s between attempts to let go of a moving arm, and how often; the slowest brake takes less than a second.
+_SETTLE_PAUSE = 0.05
+_SETTLE_ATTEMPTS = 60
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request of a sequence; without `answers` it is to be acknowledged."""
+
+    message: Message
+    answers: Callable[[Any], bool] | None = None
+    attempts: int | None = None
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A pause of a sequence, s."""
+
+    duration: float
+
+
+Sequence = Generator[Ask | Pause, Outcome, None]
+
+
+class SequenceFailed(Exception):
+    """A sequence that cannot go on.
+
+    Attributes:
+        outcome: code and text.
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.message)
+        self.outcome = outcome
+
+
+def identify(port: str, take: Callable[[Identity], None]) -> Sequence:
+    """Find out who is at the port and whether it speaks this protocol.
+
+    Args:
+        port: for messages.
+        take: receives the identity before it is judged.
+    """
+    outcome = yield Ask(Identify(), lambda message: isinstance(message, Identity), _IDENTIFY_ATTEMPTS)
+    if not outcome.ok:
+        raise SequenceFailed(
+            Outcome(
+                ErrorCode.LINK_DOWN,
+                f"{port}: no manipulator3d firmware answers; another device, another firmware or no power: flash "
+                "firmware/ to the board, or name its port with port:=/dev/…",
+            )
+        )
+    identity = outcome.answer
+    take(identity)
+    if identity.protocol != PROTOCOL_HASH:
+        raise SequenceFailed(
+            Outcome(
+                ErrorCode.PROTOCOL_MISMATCH,
+                f"{port}: firmware speaks protocol {identity.protocol:08x}, this bridge {PROTOCOL_HASH:08x}; "
+                "flash firmware/ from this checkout",
+            )
+        )
+
+
+def configure(port: str, settings: BoardSettings) -> Sequence:
+    """Make the board's configuration ours, and set the clock.
+
+    What the board holds is read first, and written only where it differs: a bridge that comes back to a board that
+    holds the arm finds everything as it left it.
+    """
+    wanted: list[JointConfiguration | BoardConfiguration] = [*settings.joints, settings.board]
+    for configuration in wanted:
+        held = yield from _read(configuration)
+        if held.pack() == configuration.pack():
+            continue
+        yield from _write(configuration)
+        held = yield from _read(configuration)
+        if held.pack() != configuration.pack():
+            raise SequenceFailed(Outcome(ErrorCode.PROTOCOL_MISMATCH, _difference(port, configuration, held)))
+    for token in range(_CLOCK_EXCHANGES):
+        outcome = yield Ask(SynchroniseClock(token=token), _clock_with(token))
+        if not outcome.ok:
+            raise SequenceFailed(outcome)
+
+
+def let_go(mode: Mode) -> Sequence:
+    """Brake to a hold, then stop driving the motors."""
+    if mode not in (Mode.IDLE, Mode.FAULT):
+        outcome = yield Ask(SetMode(mode=Mode.HOLD))
+        if not outcome.ok:
+            raise SequenceFailed(outcome)
+    for _ in range(_SETTLE_ATTEMPTS):
+        outcome = yield Ask(SetMode(mode=Mode.IDLE))
+        if outcome.ok:
+            return
+        if outcome.reason not in (Reason.MOVING, Reason.WRONG_MODE):
+            break
+        yield Pause(_SETTLE_PAUSE)
+    raise SequenceFailed(outcome)
+
+
+def _read(wanted: JointConfiguration | BoardConfiguration) -> Generator[Ask | Pause, Outcome, Message]:
+    if isinstance(wanted, JointConfiguration):
+        number = wanted.joint
+        outcome = yield Ask(
+            ReadJoint(joint=number), lambda message: isinstance(message, JointConfiguration) and message.joint == number
+        )
+    else:
+        outcome = yield Ask(ReadBoard(), lambda message: isinstance(message, BoardConfiguration))
+    if not outcome.ok:
+        raise SequenceFailed(outcome)
+    held: Message = outcome.answer
+    return held
+
+
+def _write(configuration: JointConfiguration | BoardConfiguration) -> Sequence:
+    outcome = yield Ask(configuration)
+    if outcome.reason in (Reason.WRONG_MODE, Reason.MOVING):
+        # The motors are driven, as a bridge that was killed left them; other numbers need them off.
+        yield from let_go(Mode.HOLD)
+        outcome = yield Ask(configuration)
+    if not outcome.ok:
+        raise SequenceFailed(outcome)
+
+
+def _clock_with(token: int) -> Callable[[Any], bool]:
+    return lambda message: isinstance(message, Clock) and message.token == token
+
+
+def _difference(port: str, wanted: Message, held: Message) -> str:
+    rounded = type(wanted).unpack(wanted.pack())
+    differing = [
+        f"{one.name} {getattr(held, one.name)} instead of {getattr(rounded, one.name)}"
+        for one in fields(wanted)  # type: ignore[arg-type]
+        if getattr(held, one.name) != getattr(rounded, one.name)
+    ]
+    return (
+        f"{port}: the board holds another {type(wanted).__name__} than was sent ({', '.join(differing)}); "
+        "flash firmware/ from this checkout"
+    )
