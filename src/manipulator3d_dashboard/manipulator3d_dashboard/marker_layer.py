@@ -17,9 +17,9 @@ _TEXT_SCALE = 0.9
 
 
 @dataclass
-class _Drawn:
+class _Known:
     marker: Marker
-    handle: Any
+    handle: Any  # None while it is not drawn
     until: float
 
 
@@ -34,43 +34,37 @@ class MarkerLayer:
     def __init__(self, scene: viser.SceneApi, node_of: Callable[[str], str | None]) -> None:
         self._scene = scene
         self._node_of = node_of
-        self._drawn: dict[Key, _Drawn] = {}
+        self._markers: dict[Key, _Known] = {}
         self._hidden: set[str] = set()
 
     def put(self, marker: Marker, now: float) -> None:
-        """Draw a marker, or move it where it is drawn already; on an unknown link it is not drawn."""
+        """Draw a marker, or move it where it is drawn already; one on an unknown link waits for `hang_anew`."""
         until = now + marker.lifetime if marker.lifetime > 0.0 else float("inf")
-        drawn = self._drawn.get(marker.key)
-        if drawn is not None and drawn.marker.looks_like(marker):
-            drawn.marker, drawn.until = marker, until
-            drawn.handle.position = marker.pose.position
-            drawn.handle.wxyz = marker.pose.wxyz
+        known = self._markers.get(marker.key)
+        if known is not None and known.marker.looks_like(marker):
+            known.marker, known.until = marker, until
+            if known.handle is not None:
+                known.handle.position = marker.pose.position
+                known.handle.wxyz = marker.pose.wxyz
             return
         self.remove(marker.key)
-        node = self._node_of(marker.frame)
-        if node is None:
-            return
-        name = f"{node}/marker_{re.sub('[^A-Za-z0-9_]', '_', marker.key[0])}_{marker.key[1]}"
-        handle = self._draw(name, marker)
-        if handle is not None:
-            handle.visible = marker.key[0] not in self._hidden
-            self._drawn[marker.key] = _Drawn(marker, handle, until)
+        self._markers[marker.key] = _Known(marker, self._hang(marker), until)
 
     def remove(self, key: Key) -> None:
         """Take one marker off."""
-        drawn = self._drawn.pop(key, None)
-        if drawn is not None:
-            drawn.handle.remove()
+        known = self._markers.pop(key, None)
+        if known is not None and known.handle is not None:
+            known.handle.remove()
 
     def clear(self) -> None:
         """Take all markers off."""
-        for key in list(self._drawn):
+        for key in list(self._markers):
             self.remove(key)
 
     def expire(self, now: float) -> None:
         """Take off the markers whose lifetime is over."""
-        for key, drawn in list(self._drawn.items()):
-            if now >= drawn.until:
+        for key, known in list(self._markers.items()):
+            if now >= known.until:
                 self.remove(key)
 
     def show(self, namespace: str, visible: bool) -> None:
@@ -79,17 +73,24 @@ class MarkerLayer:
             self._hidden.discard(namespace)
         else:
             self._hidden.add(namespace)
-        for (of, _), drawn in self._drawn.items():
-            if of == namespace:
-                drawn.handle.visible = visible
+        for (of, _), known in self._markers.items():
+            if of == namespace and known.handle is not None:
+                known.handle.visible = visible
 
     def hang_anew(self) -> None:
         """Draw everything again, after the arm that carries the markers was drawn anew."""
-        for key, drawn in list(self._drawn.items()):
-            self._drawn.pop(key)
-            self.put(drawn.marker, 0.0)
-            if key in self._drawn:
-                self._drawn[key].until = drawn.until
+        for known in self._markers.values():
+            known.handle = self._hang(known.marker)
+
+    def _hang(self, marker: Marker) -> Any:
+        node = self._node_of(marker.frame)
+        if node is None:
+            return None
+        namespace, number = marker.key
+        handle = self._draw(f"{node}/marker_{re.sub('[^A-Za-z0-9_]', '_', namespace)}_{number}", marker)
+        if handle is not None:
+            handle.visible = namespace not in self._hidden
+        return handle
 
     def _draw(self, name: str, marker: Marker) -> Any:
         scene, kind, scale = self._scene, marker.kind, marker.scale

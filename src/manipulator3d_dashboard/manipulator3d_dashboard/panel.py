@@ -13,6 +13,7 @@ from manipulator3d_dashboard.target import Verdict
 
 _RANGE = 2.0
 _STEP = 0.005
+_WIDTH = 340
 
 _Colour = Literal["red", "green", "blue", "orange", "violet", "gray"]
 # Text, colour and icon of each button, and what it does, shown when the pointer rests on it.
@@ -75,19 +76,23 @@ class Panel:
                 initial_value=1.0,
                 hint="fraction of the arm's limits, from the next PLAY on",
             )
-        with gui.add_folder("Arm"):
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(_WIDTH)
+        side = gui.add_panel()
+        with side.add_tab("Arm"):
             self._figures = gui.add_markdown("")
             self._add_button(Command.GRIPPER)
             self._add_button(Command.HOME)
-        with gui.add_folder("View", expand_by_default=False):
+        with side.add_tab("View"):
             self.ghost = gui.add_checkbox("commanded arm", False, hint="translucent: where the arm is told to be")
             self.workspace = gui.add_checkbox("workspace", False, hint="what the tool point reaches")
             self.path = gui.add_checkbox("planned path", True)
             self.trail = gui.add_checkbox("travelled path", True, hint="of the last seconds")
             self.targets = gui.add_checkbox("START and GOAL", True)
             theme = gui.add_button("dark / light", icon=viser.Icon.SUN_MOON, hint="in this browser")
-        with gui.add_folder("Faults", expand_by_default=False):
+        with side.add_tab("Faults"):
             self._log = gui.add_markdown("Nothing so far.")
+        side.float(x=15, y=-15, width=_WIDTH)
 
         @theme.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
