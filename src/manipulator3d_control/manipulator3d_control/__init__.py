@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Paths, time laws, missions and the simulated arm."""

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was commanded when, to compare with what is measured."""
+
+from collections import deque
+
+import numpy as np
+
+from manipulator3d_control.path import Array
+
+_KEPT_S = 2.0
+
+
+class CommandHistory:
+    """Commanded positions of the last seconds, by the time at which they apply."""
+
+    def __init__(self) -> None:
+        self._commands: deque[tuple[float, Array]] = deque()
+
+    def add(self, time: float, position: Array) -> None:
+        """Note a command; times grow."""
+        self._commands.append((time, position))
+        while self._commands and self._commands[0][0] < time - _KEPT_S:
+            self._commands.popleft()
+
+    def clear(self) -> None:
+        """Forget all; nothing is commanded."""
+        self._commands.clear()
+
+    def at(self, time: float) -> Array | None:
+        """Commanded position at `time`, shape (3,), rad; after the last command it stays; None before the first."""
+        later: tuple[float, Array] | None = None
+        for command in reversed(self._commands):
+            if command[0] <= time:
+                if later is None:
+                    return command[1]
+                share = (time - command[0]) / (later[0] - command[0])
+                return command[1] + (later[1] - command[1]) * share
+            later = command
+        return None
+
+    def error(self, time: float, measured: Array) -> float:
+        """Largest distance of a joint from its command at `time`, rad; 0 where nothing was commanded."""
+        commanded = self.at(time)
+        return 0.0 if commanded is None else float(np.max(np.abs(measured - commanded)))

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans a pick-and-place: every path of it is checked before anything moves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from manipulator3d_control.joint_path import plan_joint_path
+from manipulator3d_control.path import Array, Path, PathError
+from manipulator3d_control.path_bounds import PathBounds, path_bounds
+from manipulator3d_control.phase import Phase
+from manipulator3d_control.refusal import Refusal
+from manipulator3d_control.tool_line import plan_tool_line
+from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics, inverse_kinematics
+from manipulator3d_node.error_code import ErrorCode
+
+# an arm this close to a position need not move there, rad
+_THERE_RAD = 1e-4
+
+
+@dataclass(frozen=True)
+class Move:
+    """One path of a mission.
+
+    Attributes:
+        phase: what it is for.
+        path, bounds: as the player takes them.
+    """
+
+    phase: int
+    path: Path
+    bounds: PathBounds
+
+
+@dataclass(frozen=True)
+class PickPlaceRequest:
+    """What is to be picked and placed.
+
+    Attributes:
+        pick, place: shape (3,), m, in the base frame.
+        approach_height: m above both points; 0 goes straight from point to point.
+        elbow: "auto", "down" or "up".
+    """
+
+    pick: Array
+    place: Array
+    approach_height: float
+    elbow: str = "auto"
+
+
+@dataclass(frozen=True)
+class Mission:
+    """The moves of one cycle, in order; all start and end at rest.
+
+    Attributes:
+        to_home: from where the arm is to the home position; empty when it is there.
+        before_grasp: to the pick point.
+        before_release: from the pick point to the place point.
+        after_release: from the place point to the home position.
+        retreat: from the pick point to the approach point, for a failed grasp; None without approach height.
+    """
+
+    to_home: tuple[Move, ...]
+    before_grasp: tuple[Move, ...]
+    before_release: tuple[Move, ...]
+    after_release: tuple[Move, ...]
+    retreat: Move | None
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """All moves of a first cycle in order."""
+        return self.to_home + self.before_grasp + self.before_release + self.after_release
+
+
+def plan_pick_place(arm: ArmModel, request: PickPlaceRequest, start: Array) -> Mission:
+    """Plan the moves of a pick-and-place.
+
+    The arm goes to its home position in joint space, and along straight tool lines otherwise. Where the line from home
+    to the pick side, or from the pick side to the place side, cannot be followed (it may lead through the arm's own
+    column), that move is made in joint space if limits and floor allow it; descending, lifting and retreating are
+    straight always.
+
+    Args:
+        arm: the arm.
+        request: the points.
+        start: shape (3,), rad; where the arm is.
+
+    Raises:
+        Refusal: a point or a path cannot be reached; names it and tells why.
+    """
+    first_refusal: Refusal | None = None
+    for elbow in _elbows_to_try(arm, request.elbow):
+        try:
+            return _plan_with_elbow(arm, request, start, elbow)
+        except Refusal as refusal:
+            first_refusal = first_refusal or refusal
+    assert first_refusal is not None
+    raise first_refusal
+
+
+def _elbows_to_try(arm: ArmModel, elbow: str) -> tuple[str, ...]:
+    if elbow != "auto":
+        return (elbow,)
+    # the branch of the home position first: the arm need not change it on the way
+    return ("up", "down") if arm.sign[2] * arm.home[2] + arm.offset[2] < 0.0 else ("down", "up")
+
+
+def _plan_with_elbow(arm: ArmModel, request: PickPlaceRequest, start: Array, elbow: str) -> Mission:
+    up = np.array([0.0, 0.0, request.approach_height])
+    pick_joints = _solve(arm, request.pick, "pick point", elbow, arm.home)
+    place_joints = _solve(arm, request.place, "place point", elbow, arm.home)
+    descends = request.approach_height > 0.0
+    above_pick, above_place = request.pick + up, request.place + up
+    if descends:
+        above_pick_joints = _solve(arm, above_pick, "point above the pick point", elbow, pick_joints)
+        above_place_joints = _solve(arm, above_place, "point above the place point", elbow, place_joints)
+    else:
+        above_pick_joints, above_place_joints = pick_joints, place_joints
+    to_home: tuple[Move, ...] = ()
+    if np.max(np.abs(start - arm.home)) > _THERE_RAD:
+        to_home = (_joint_move(arm, Phase.HOME, start, arm.home),)
+    home_point = forward_kinematics(arm, arm.home)
+    approach = _transfer(arm, Phase.TO_PICK, (home_point, arm.home), (above_pick, above_pick_joints))
+    transfer = _transfer(arm, Phase.TO_PLACE, (above_pick, above_pick_joints), (above_place, above_place_joints))
+    leave = _joint_move(arm, Phase.TO_HOME, above_place_joints, arm.home)
+    if not descends:
+        return Mission(to_home, (approach,), (transfer,), (leave,), None)
+    descend_pick = _line(arm, Phase.DESCEND_PICK, above_pick, request.pick, above_pick_joints)
+    lift = _line(arm, Phase.LIFT, request.pick, above_pick, pick_joints)
+    descend_place = _line(arm, Phase.DESCEND_PLACE, above_place, request.place, above_place_joints)
+    retreat = _line(arm, Phase.RETREAT, request.place, above_place, place_joints)
+    return Mission(to_home, (approach, descend_pick), (lift, transfer, descend_place), (retreat, leave), lift)
+
+
+def _solve(arm: ArmModel, point: Array, name: str, elbow: str, seed: Array) -> Array:
+    result = inverse_kinematics(arm, point, elbow=elbow, seed=seed)
+    if result.status is not IkStatus.REACHED or result.q is None:
+        raise Refusal(ErrorCode(int(result.status)), f"{name}: {result.message}")
+    return result.q
+
+
+def _transfer(arm: ArmModel, phase: Phase, start: tuple[Array, Array], end: tuple[Array, Array]) -> Move:
+    """A straight line if it can be followed and ends in the wanted joints, else a joint-space move."""
+    try:
+        line = plan_tool_line(arm, start[0], end[0], start[1])
+    except PathError as straight:
+        reason = str(straight)
+    else:
+        if np.max(np.abs(line.joints(line.length) - end[1])) < _THERE_RAD:
+            return timed_move(arm, phase, line)
+        reason = "the straight line ends in another branch"
+    try:
+        return timed_move(arm, phase, plan_joint_path(arm, start[1], end[1]))
+    except PathError as around:
+        raise Refusal(
+            ErrorCode.PATH_UNREACHABLE,
+            f"{phase.name}: the straight line cannot be followed ({reason}), nor a joint-space move ({around})",
+        ) from around
+
+
+def _line(arm: ArmModel, phase: Phase, start: Array, end: Array, start_joints: Array) -> Move:
+    try:
+        return timed_move(arm, phase, plan_tool_line(arm, start, end, start_joints))
+    except PathError as error:
+        raise Refusal(ErrorCode.PATH_UNREACHABLE, f"{phase.name}: {error}") from error
+
+
+def _joint_move(arm: ArmModel, phase: Phase, start: Array, end: Array) -> Move:
+    try:
+        return timed_move(arm, phase, plan_joint_path(arm, start, end))
+    except PathError as error:
+        raise Refusal(ErrorCode.PATH_UNREACHABLE, f"{phase.name}: {error}") from error
+
+
+def timed_move(arm: ArmModel, phase: int, path: Path) -> Move:
+    """Give a path its bounds; `phase` is what the move is for."""
+    if path.length == 0.0:
+        return Move(phase, path, PathBounds(1.0, 1.0, 1.0))
+    return Move(phase, path, path_bounds(arm, path))

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One goal at a time: who has the arm, and how a goal drives it step by step."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.task import Future
+
+from manipulator3d_control.command_stream import CommandStream
+from manipulator3d_control.mission import Move
+from manipulator3d_control.nodes.arm_monitor import ArmMonitor
+from manipulator3d_control.nodes.motion_parameters import MotionParameters
+from manipulator3d_control.path import Array
+from manipulator3d_control.path_player import PathPlayer, Setpoint
+from manipulator3d_control.refusal import Refusal
+from manipulator3d_node.error_code import ErrorCode
+
+_SETTLE_POLL_S = 0.02
+
+
+class GoalRun:
+    """The goal that has the arm.
+
+    Args:
+        handle: its server goal handle.
+        desk: where it came from.
+    """
+
+    def __init__(self, handle: Any, desk: "GoalDesk") -> None:
+        self.handle = handle
+        self._desk = desk
+        self.interruption: Refusal | None = None
+        self.phase = 0
+        self.publish_feedback: Callable[[], None] = lambda: None
+
+    def check(self) -> None:
+        """Raise the Refusal that interrupted the goal, if any."""
+        if self.interruption is not None:
+            raise self.interruption
+
+    async def move(self, move: Move) -> None:
+        """Run along a path.
+
+        Raises:
+            Refusal: the goal was interrupted; the arm is at rest, or its driver brings it to rest.
+        """
+        player = PathPlayer(move.path, move.bounds)
+        await self._desk.played(lambda done: self._desk.stream.play(player, done))
+        self._check_stream()
+
+    async def rest(self, duration: float) -> None:
+        """Hold the position for `duration` seconds.
+
+        Raises:
+            Refusal: the goal was interrupted.
+        """
+        await self._desk.played(lambda done: self._desk.stream.rest(duration, done))
+        self._check_stream()
+
+    async def settle(self) -> None:
+        """Wait until the measured arm is where it is commanded.
+
+        Raises:
+            Refusal: the goal was interrupted, or the arm did not get there in time.
+        """
+        parameters, monitor = self._desk.parameters, self._desk.monitor
+        # the last command applies only then
+        await self.rest(parameters.command_lead)
+        waited = 0.0
+        while True:
+            last = self._desk.stream.last
+            assert last is not None
+            assert monitor.joints is not None
+            off = float(np.max(np.abs(last.position - monitor.joints)))
+            if off <= parameters.goal_tolerance:
+                return
+            if waited >= parameters.settle_timeout:
+                raise Refusal(
+                    ErrorCode.TRACKING_ERROR,
+                    f"the arm stands {off:.3f} rad from its goal {waited:.1f} s after the end of the motion, more than the "
+                    f"{parameters.goal_tolerance:g} rad allowed; look for an obstacle, a load or a weak supply",
+                )
+            await self.rest(_SETTLE_POLL_S)
+            waited += _SETTLE_POLL_S
+
+    def _check_stream(self) -> None:
+        delay = self._desk.stream.delay
+        if delay > 0.0 and self.interruption is None:
+            raise Refusal(
+                ErrorCode.TIMEOUT,
+                f"this computer held the commands up for {delay:.3f} s, longer than the lead of "
+                f"{self._desk.parameters.command_lead:g} s; close other programs or raise command_lead",
+            )
+        self.check()
+
+
+class GoalDesk:
+    """Gives the arm to one goal at a time.
+
+    Args:
+        node: the motion server.
+        parameters, stream, monitor: its parts.
+    """
+
+    def __init__(self, node: Node, parameters: MotionParameters, stream: CommandStream, monitor: ArmMonitor) -> None:
+        self._node = node
+        self.parameters = parameters
+        self.stream = stream
+        self.monitor = monitor
+        self.run: GoalRun | None = None
+
+    def begin(self, handle: Any) -> GoalRun:
+        """Give the arm to a goal.
+
+        Raises:
+            Refusal: another goal has it, or the arm is not ready.
+        """
+        if self.run is not None:
+            raise Refusal(
+                ErrorCode.BUSY, "another goal is running; wait for its end, cancel it, or call /stop before the next"
+            )
+        not_ready = self.monitor.not_ready()
+        if not_ready is not None:
+            raise not_ready
+        if self._node.count_publishers("joint_commands") > 1:
+            raise Refusal(
+                ErrorCode.BUSY,
+                "another program publishes joint_commands, too, and the arm would follow both; stop it "
+                "(ros2 topic info -v /joint_commands names it)",
+            )
+        self.run = GoalRun(handle, self)
+        if handle.is_cancel_requested:
+            self.run.interruption = _canceled()
+        return self.run
+
+    def start_position(self) -> Array:
+        """Where a goal starts: the last command if the arm still stands there, else the measured position."""
+        measured, last = self.monitor.joints, self.stream.last
+        assert measured is not None
+        if last is not None and np.max(np.abs(last.position - measured)) <= self.parameters.goal_tolerance:
+            return last.position
+        arm = self.monitor.arm
+        assert arm is not None
+        return np.clip(measured, arm.lower, arm.upper)
+
+    def start_stream(self, start: Array, speed_scale: float) -> None:
+        """Begin to command the arm, at rest at `start`."""
+        self.monitor.reset_tracking()
+        self.stream.begin(Setpoint(start, np.zeros(3)), speed_scale)
+
+    def finish(self) -> None:
+        """Take the arm back from its goal."""
+        self.stream.end()
+        self.run = None
+
+    def interrupt(self, refusal: Refusal, at_once: bool = False) -> bool:
+        """End the running goal for a reason; the first reason counts. Tells whether there was a goal.
+
+        Args:
+            refusal: why.
+            at_once: stop to command the arm instead of decelerating along the path; its driver brings it to rest.
+        """
+        if self.run is None:
+            return False
+        if self.run.interruption is None:
+            self.run.interruption = refusal
+        if at_once:
+            self.stream.halt()
+        else:
+            self.stream.interrupt()
+        return True
+
+    def cancel(self, handle: Any) -> None:
+        """End a goal because its client asks for it."""
+        if self.run is not None and self.run.handle.goal_id == handle.goal_id:
+            self.interrupt(_canceled())
+
+    async def played(self, start: Callable[[Callable[[bool], None]], None]) -> bool:
+        """Start to play something and wait until it is done."""
+        future: Future = Future(executor=self._node.executor)
+        if self.run is not None and self.run.interruption is not None:
+            return False
+        start(future.set_result)
+        return bool(await future)
+
+
+def _canceled() -> Refusal:
+    return Refusal(ErrorCode.CANCELED, "cancelled; the arm has come to rest on its path")

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of the motion server."""
+
+from dataclasses import dataclass
+
+from manipulator3d_node.parameter import parameter
+
+
+@dataclass(frozen=True)
+class MotionParameters:
+    """See the descriptions of the fields."""
+
+    rate_hz: float = parameter(100.0, "rate of joint_commands", unit="Hz", lower=10.0, upper=500.0)
+    command_lead: float = parameter(
+        0.15, "how long before the time at which it applies a command is sent", unit="s", lower=0.02, upper=0.25
+    )
+    preferred_elbow: str = parameter("down", "branch taken where nothing else decides", choices=("down", "up"))
+    default_approach_height: float = parameter(
+        0.08, "height above pick and place where a goal gives none", unit="m", lower=0.0, upper=1.0
+    )
+    default_speed_scale: float = parameter(1.0, "fraction of the limits where a goal gives none", lower=0.01, upper=1.0)
+    grasp_tolerance: float = parameter(
+        0.01, "largest distance of tool point and object at a grasp", unit="m", lower=1e-4, upper=0.1
+    )
+    grip_time: float = parameter(0.2, "time that the gripper takes to open or close", unit="s", lower=0.0, upper=10.0)
+    goal_tolerance: float = parameter(
+        0.02, "largest distance of a joint from its goal at the end", unit="rad", lower=1e-4, upper=0.5
+    )
+    settle_timeout: float = parameter(
+        2.0, "time within which a joint must be within goal_tolerance", unit="s", lower=0.1, upper=30.0
+    )
+    tracking_tolerance: float = parameter(
+        0.2, "largest distance of a joint from its command during motion", unit="rad", lower=0.01, upper=3.0
+    )
+    tracking_time: float = parameter(
+        0.1, "how long tracking_tolerance may be exceeded", unit="s", lower=0.0, upper=10.0
+    )
+    state_timeout: float = parameter(
+        0.5, "age of joint_states from which they count as stale", unit="s", lower=0.05, upper=10.0
+    )

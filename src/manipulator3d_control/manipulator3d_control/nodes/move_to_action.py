@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The action /move_to."""
+
+import time
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Point
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.node import Node
+
+from manipulator3d_control.joint_path import plan_joint_path
+from manipulator3d_control.mission import timed_move
+from manipulator3d_control.nodes.goal_fields import elbow_name, joint_angles, point_in_base, speed_scale
+from manipulator3d_control.nodes.goal_run import GoalDesk
+from manipulator3d_control.nodes.path_markers import PathMarkers
+from manipulator3d_control.nodes.pick_place_action import end_goal
+from manipulator3d_control.path import Array, Path, PathError
+from manipulator3d_control.refusal import Refusal
+from manipulator3d_control.tool_line import plan_tool_line
+from manipulator3d_interfaces.action import MoveTo
+from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics, inverse_kinematics
+from manipulator3d_node.error_code import ErrorCode
+from manipulator3d_node.nodes.target_frame import TargetFrame
+
+
+class MoveToAction:
+    """Serves move_to; the arguments are those of PickPlaceAction."""
+
+    def __init__(self, node: Node, desk: GoalDesk, frames: TargetFrame, markers: PathMarkers) -> None:
+        self._desk = desk
+        self._frames = frames
+        self._markers = markers
+        self._server = ActionServer(
+            node,
+            MoveTo,
+            "move_to",
+            self._execute,
+            goal_callback=lambda _goal: GoalResponse.ACCEPT,
+            cancel_callback=self._on_cancel,
+        )
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        self._desk.cancel(handle)
+        return CancelResponse.ACCEPT
+
+    async def _execute(self, handle: Any) -> MoveTo.Result:
+        started = time.monotonic()
+        result = MoveTo.Result(position_error=np.nan)
+        try:
+            run = self._desk.begin(handle)
+            try:
+                run.check()
+                arm = self._desk.monitor.arm
+                assert arm is not None
+                scale = speed_scale(handle.request.speed_scale, self._desk.parameters.default_speed_scale)
+                start = self._desk.start_position()
+                path = self._plan(handle.request, arm, start)
+                run.publish_feedback = lambda: self._publish_feedback(handle)
+                self._desk.start_stream(start, scale)
+                self._markers.show_path(path)
+                await run.move(timed_move(arm, 0, path))
+                await run.settle()
+                target = forward_kinematics(arm, path.joints(path.length))
+            finally:
+                self._desk.finish()
+            assert self._desk.monitor.tool is not None
+            result.position_error = float(np.linalg.norm(self._desk.monitor.tool - target))
+        except Refusal as refusal:
+            result.error_code, result.message = int(refusal.code), str(refusal)
+        if self._desk.monitor.tool is not None:
+            result.tool = _point(self._desk.monitor.tool)
+        result.duration = time.monotonic() - started
+        result.success = result.error_code == ErrorCode.SUCCESS
+        end_goal(handle, result)
+        return result
+
+    def _plan(self, goal: MoveTo.Goal, arm: ArmModel, start: Array) -> Path:
+        elbow = elbow_name(goal.elbow)
+        if goal.target_type not in (MoveTo.Goal.TARGET_POINT, MoveTo.Goal.TARGET_JOINTS):
+            raise Refusal(
+                ErrorCode.INVALID_INPUT, f"target_type is {goal.target_type}; give TARGET_POINT or TARGET_JOINTS"
+            )
+        if goal.path_type not in (MoveTo.Goal.STRAIGHT, MoveTo.Goal.JOINT_SPACE):
+            raise Refusal(
+                ErrorCode.INVALID_INPUT, f"path_type is {goal.path_type}; give STRAIGHT (0) or JOINT_SPACE (1)"
+            )
+        if goal.target_type == MoveTo.Goal.TARGET_JOINTS:
+            return _checked(lambda: plan_joint_path(arm, start, joint_angles(goal.joints, "joints", arm)), joints=True)
+        point = point_in_base(goal.point, "point", arm, self._frames)
+        # a straight line keeps the branch that the arm is in
+        straight = goal.path_type == MoveTo.Goal.STRAIGHT
+        found = inverse_kinematics(arm, point, elbow="auto" if straight else elbow, seed=start)
+        if found.status is not IkStatus.REACHED or found.q is None:
+            raise Refusal(ErrorCode(int(found.status)), f"point: {found.message}")
+        if straight:
+            tool = forward_kinematics(arm, start)
+            return _checked(lambda: plan_tool_line(arm, tool, point, start))
+        target = found.q
+        return _checked(lambda: plan_joint_path(arm, start, target))
+
+    def _publish_feedback(self, handle: Any) -> None:
+        tool = self._desk.monitor.tool
+        if tool is not None:
+            handle.publish_feedback(MoveTo.Feedback(progress=self._desk.stream.progress, tool=_point(tool)))
+
+
+def _checked(plan: Any, joints: bool = False) -> Path:
+    try:
+        return plan()
+    except PathError as error:
+        # a joint target beyond a limit is the target's fault, all else the path's
+        is_target = joints and error.status == IkStatus.JOINT_LIMIT
+        raise Refusal(ErrorCode(error.status) if is_target else ErrorCode.PATH_UNREACHABLE, str(error)) from error
+
+
+def _point(tool: Array) -> Point:
+    return Point(x=float(tool[0]), y=float(tool[1]), z=float(tool[2]))

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Markers of start, goal, ball, path and phase for RViz and the page."""
+
+import numpy as np
+from geometry_msgs.msg import Point
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from manipulator3d_control.ball import Ball
+from manipulator3d_control.mission import Mission
+from manipulator3d_control.nodes.arm_monitor import ArmMonitor
+from manipulator3d_control.path import Array, Path
+from manipulator3d_kinematics import forward_kinematics
+
+_START = ColorRGBA(r=0.15, g=0.65, b=0.25, a=0.6)
+_GOAL = ColorRGBA(r=0.85, g=0.25, b=0.2, a=0.6)
+_BALL = ColorRGBA(r=0.95, g=0.75, b=0.1, a=1.0)
+_PATH = ColorRGBA(r=0.2, g=0.5, b=0.9, a=0.9)
+_TEXT = ColorRGBA(r=0.95, g=0.95, b=0.95, a=1.0)
+_POINT_SIZE_M, _BALL_SIZE_M, _LINE_WIDTH_M, _TEXT_HEIGHT_M = 0.02, 0.03, 0.003, 0.03
+_TEXT_ABOVE_M = 0.1
+_PATH_SAMPLES = 25
+_MOVED_M = 1e-4
+
+
+class PathMarkers:
+    """Publishes markers on change, latched, so that a late viewer sees them.
+
+    Args:
+        node: the motion server.
+        monitor: for the base frame and the tool.
+    """
+
+    def __init__(self, node: Node, monitor: ArmMonitor) -> None:
+        self._monitor = monitor
+        # several publishers share the topic, each with its own namespaces
+        latched = QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._publisher = node.create_publisher(MarkerArray, "markers", latched)
+        self._shown_ball: Array | None = None
+        self._shown_text = ""
+
+    def show_mission(self, pick: Array, place: Array, mission: Mission) -> None:
+        """Show the two points and the tool's path through one cycle."""
+        self._publish(
+            self._sphere("start", pick, _POINT_SIZE_M, _START), self._sphere("goal", place, _POINT_SIZE_M, _GOAL)
+        )
+        self._show_paths([move.path for move in mission.moves])
+
+    def show_path(self, path: Path) -> None:
+        """Show the tool's path along one path."""
+        self._show_paths([path])
+
+    def show_ball(self, ball: Ball) -> None:
+        """Show the ball where it is, if it has moved since it was last shown."""
+        position = ball.position
+        if position is None or self._monitor.arm is None:
+            return
+        if self._shown_ball is not None and np.max(np.abs(position - self._shown_ball)) < _MOVED_M:
+            return
+        self._shown_ball = position.copy()
+        self._publish(self._sphere("ball", position, _BALL_SIZE_M, _BALL))
+
+    def show_text(self, text: str) -> None:
+        """Show a text above the arm, if it has changed."""
+        arm = self._monitor.arm
+        if text == self._shown_text or arm is None:
+            return
+        self._shown_text = text
+        marker = self._marker("phase", Marker.TEXT_VIEW_FACING, _TEXT)
+        marker.action = Marker.ADD if text else Marker.DELETE
+        marker.text = text
+        marker.pose.position.z = arm.base_height + arm.upper_arm + arm.forearm + _TEXT_ABOVE_M
+        marker.scale.z = _TEXT_HEIGHT_M
+        self._publish(marker)
+
+    def _show_paths(self, paths: list[Path]) -> None:
+        arm = self._monitor.arm
+        assert arm is not None
+        marker = self._marker("path", Marker.LINE_STRIP, _PATH)
+        marker.scale.x = _LINE_WIDTH_M
+        for path in paths:
+            angles = np.array([path.joints(s) for s in np.linspace(0.0, path.length, _PATH_SAMPLES)])
+            marker.points += [_point(tool) for tool in forward_kinematics(arm, angles)]
+        self._publish(marker)
+
+    def _sphere(self, namespace: str, position: Array, size: float, color: ColorRGBA) -> Marker:
+        marker = self._marker(namespace, Marker.SPHERE, color)
+        marker.pose.position = _point(position)
+        marker.scale.x = marker.scale.y = marker.scale.z = size
+        return marker
+
+    def _marker(self, namespace: str, kind: int, color: ColorRGBA) -> Marker:
+        arm = self._monitor.arm
+        assert arm is not None
+        # without a time stamp the marker moves with its frame
+        marker = Marker(ns=namespace, id=0, type=kind, action=Marker.ADD, color=color)
+        marker.header.frame_id = arm.base_frame
+        marker.pose.orientation.w = 1.0
+        return marker
+
+    def _publish(self, *markers: Marker) -> None:
+        self._publisher.publish(MarkerArray(markers=list(markers)))
+
+
+def _point(position: Array) -> Point:
+    return Point(x=float(position[0]), y=float(position[1]), z=float(position[2]))

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The action /pick_place."""
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import Point
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.node import Node
+from std_srvs.srv import SetBool
+
+from manipulator3d_control.ball import Ball
+from manipulator3d_control.mission import Mission, Move, PickPlaceRequest, plan_pick_place
+from manipulator3d_control.nodes.goal_fields import elbow_name, not_negative, point_in_base, speed_scale
+from manipulator3d_control.nodes.goal_run import GoalDesk, GoalRun
+from manipulator3d_control.nodes.path_markers import PathMarkers
+from manipulator3d_control.path_bounds import rest_to_rest_duration
+from manipulator3d_control.phase import Phase
+from manipulator3d_control.refusal import Refusal
+from manipulator3d_interfaces.action import PickPlace
+from manipulator3d_node.error_code import ErrorCode
+from manipulator3d_node.nodes.target_frame import TargetFrame
+
+
+class PickPlaceAction:
+    """Serves pick_place.
+
+    Args:
+        node: the motion server.
+        desk: gives the arm.
+        ball: what is picked.
+        frames: transforms.
+        markers: shows start, goal and path.
+    """
+
+    def __init__(self, node: Node, desk: GoalDesk, ball: Ball, frames: TargetFrame, markers: PathMarkers) -> None:
+        self._desk = desk
+        self._ball = ball
+        self._frames = frames
+        self._markers = markers
+        self._gripper = node.create_client(SetBool, "set_gripper")
+        self._server = ActionServer(
+            node,
+            PickPlace,
+            "pick_place",
+            self._execute,
+            goal_callback=lambda _goal: GoalResponse.ACCEPT,
+            cancel_callback=self._on_cancel,
+        )
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        self._desk.cancel(handle)
+        return CancelResponse.ACCEPT
+
+    async def _execute(self, handle: Any) -> PickPlace.Result:
+        started = time.monotonic()
+        result = PickPlace.Result()
+        try:
+            run = self._desk.begin(handle)
+            try:
+                await _Cycles(run, self._desk, self._ball, self._gripper, result).run(
+                    handle.request, self._frames, self._markers
+                )
+            finally:
+                self._desk.finish()
+        except Refusal as refusal:
+            result.error_code, result.message = int(refusal.code), str(refusal)
+            if self._ball.held:
+                result.message += "; the object is still held"
+        result.duration = time.monotonic() - started
+        result.success = result.error_code == ErrorCode.SUCCESS
+        end_goal(handle, result)
+        return result
+
+
+def end_goal(handle: Any, result: Any) -> None:
+    """Put a goal into the final state that fits its result."""
+    if result.success:
+        handle.succeed()
+    elif result.error_code == ErrorCode.CANCELED and handle.is_cancel_requested:
+        handle.canceled()
+    else:
+        handle.abort()
+
+
+class _Cycles:
+    """The cycles of one goal."""
+
+    def __init__(self, run: GoalRun, desk: GoalDesk, ball: Ball, gripper: Any, result: PickPlace.Result) -> None:
+        self._run = run
+        self._desk = desk
+        self._ball = ball
+        self._gripper = gripper
+        self._result = result
+        self._feedback = PickPlace.Feedback()
+        self._behind = 0.0
+        self._present = 0.0
+        self._total = 1.0
+        run.publish_feedback = self._publish_feedback
+
+    async def run(self, goal: PickPlace.Goal, frames: TargetFrame, markers: PathMarkers) -> None:
+        """Check the goal, plan it, and do its cycles; the result's counter grows with each."""
+        self._run.check()
+        request, scale, dwell = self._checked(goal, frames)
+        arm = self._desk.monitor.arm
+        assert arm is not None
+        start = self._desk.start_position()
+        mission = plan_pick_place(arm, request, start)
+        self._desk.start_stream(start, scale)
+        markers.show_mission(request.pick, request.place, mission)
+        from_home = plan_pick_place(arm, request, arm.home)
+        while True:
+            self._feedback.cycle = self._result.cycles_completed + 1
+            await self._cycle(mission, request, dwell)
+            self._result.cycles_completed += 1
+            if self._result.cycles_completed == goal.cycles:
+                return
+            await self._phase_rest(Phase.WAIT, dwell)
+            mission = from_home
+
+    def _checked(self, goal: PickPlace.Goal, frames: TargetFrame) -> tuple[PickPlaceRequest, float, float]:
+        parameters, arm = self._desk.parameters, self._desk.monitor.arm
+        assert arm is not None
+        height = goal.approach_height
+        height = (
+            parameters.default_approach_height if math.isnan(height) else not_negative(height, "approach_height", "m")
+        )
+        request = PickPlaceRequest(
+            point_in_base(goal.pick, "pick", arm, frames),
+            point_in_base(goal.place, "place", arm, frames),
+            height,
+            elbow_name(goal.elbow),
+        )
+        scale = speed_scale(goal.speed_scale, parameters.default_speed_scale)
+        return request, scale, not_negative(goal.dwell, "dwell", "s")
+
+    async def _cycle(self, mission: Mission, request: PickPlaceRequest, dwell: float) -> None:
+        self._behind = 0.0
+        self._total = sum(map(_duration, mission.moves)) or 1.0
+        for move in mission.to_home:
+            await self._move(move)
+        self._ball.lay_ready(request.pick)
+        for move in mission.before_grasp:
+            await self._move(move)
+        self._enter(Phase.PICK)
+        await self._run.settle()
+        await self._grasp(mission.retreat)
+        await self._run.rest(dwell)
+        for move in mission.before_release:
+            await self._move(move)
+        self._enter(Phase.PLACE)
+        await self._run.settle()
+        await self._set_gripper(closed=False)
+        self._ball.release()
+        await self._run.rest(dwell)
+        for move in mission.after_release:
+            await self._move(move)
+        await self._run.settle()
+
+    async def _grasp(self, retreat: Move | None) -> None:
+        await self._set_gripper(closed=True)
+        monitor, tolerance = self._desk.monitor, self._desk.parameters.grasp_tolerance
+        assert monitor.tool is not None
+        assert monitor.hardware is not None
+        if monitor.hardware.has_grasp_sensor:
+            if monitor.hardware.object_detected:
+                self._ball.take(monitor.tool)
+                return
+            reason = "the grasp sensor feels no object; is it at the pick point?"
+        else:
+            distance = self._ball.grasp(monitor.tool)
+            if self._ball.held:
+                return
+            reason = (
+                f"the object is {distance:.3f} m from the tool point, more than the {tolerance:g} m allowed; "
+                "move the object or the pick point"
+            )
+        await self._set_gripper(closed=False)
+        if retreat is not None:
+            await self._move(retreat)
+        raise Refusal(ErrorCode.GRASP_FAILED, reason)
+
+    async def _set_gripper(self, closed: bool) -> None:
+        if not self._gripper.service_is_ready():
+            raise Refusal(ErrorCode.LINK_DOWN, "no driver serves set_gripper; is the arm's driver running?")
+        answer = self._gripper.call_async(SetBool.Request(data=closed))
+        waited = 0.0
+        await self._run.rest(self._desk.parameters.grip_time)
+        while not answer.done():
+            if waited >= self._desk.parameters.settle_timeout:
+                self._gripper.remove_pending_request(answer)
+                raise Refusal(
+                    ErrorCode.TIMEOUT, f"set_gripper gave no answer within {waited:.1f} s; is the driver stuck?"
+                )
+            await self._run.rest(0.05)
+            waited += 0.05
+        if not answer.result().success:
+            raise Refusal(ErrorCode.GRASP_FAILED, f"the gripper refused: {answer.result().message}")
+
+    async def _move(self, move: Move) -> None:
+        self._enter(Phase(move.phase))
+        self._present = _duration(move)
+        await self._run.move(move)
+        self._behind += self._present
+        self._present = 0.0
+
+    async def _phase_rest(self, phase: Phase, duration: float) -> None:
+        self._enter(phase)
+        await self._run.rest(duration)
+
+    def _enter(self, phase: Phase) -> None:
+        self._run.phase = int(phase)
+        self._feedback.phase, self._feedback.phase_name = int(phase), phase.name
+        self._publish_feedback()
+
+    def _publish_feedback(self) -> None:
+        tool = self._desk.monitor.tool
+        if tool is None or self._run.phase == 0:
+            return
+        done = self._behind + self._present * self._desk.stream.progress
+        self._feedback.progress = float(np.clip(done / self._total, 0.0, 1.0))
+        self._feedback.tool = Point(x=float(tool[0]), y=float(tool[1]), z=float(tool[2]))
+        self._feedback.holding = self._ball.held
+        self._run.handle.publish_feedback(self._feedback)
+
+
+def _duration(move: Move) -> float:
+    return rest_to_rest_duration(move.path.length, move.bounds)
