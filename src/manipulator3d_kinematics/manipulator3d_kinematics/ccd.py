@@ -24,6 +24,8 @@ from manipulator3d_kinematics.dh_chain import DHChain, Vector
 _SLOW = 0.5
 # relative progress of a sweep below which the search stands still
 _STILL = 1e-9
+# sweeps of one start after which another start promises more
+_RUN = 80
 # starts from other positions before the nearest point found is believed to be the nearest there is
 _STARTS = 24
 # rad; longest Newton step, and the first step away from a saddle
@@ -113,7 +115,8 @@ class _Search:
         q = list(start)
         origins, directions, tip = self._chain.axes(q)
         error = _distance(tip, self._target)
-        while error > self._tolerance and self.sweeps < self._max_sweeps:
+        last = min(self.sweeps + _RUN, self._max_sweeps)
+        while error > self._tolerance and self.sweeps < last:
             before = error
             error = self._sweep(q, origins, directions, tip)
             self.sweeps += 1
