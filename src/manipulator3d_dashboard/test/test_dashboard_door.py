@@ -53,7 +53,7 @@ def test_a_websocket_must_name_its_origin() -> None:
 
 def test_an_address_that_others_reach_needs_a_token() -> None:
     for host in ("0.0.0.0", "::", "", "192.168.0.7", "robot.local"):
-        with pytest.raises(ValueError, match="set parameter token, or leave host at 127.0.0.1"):
+        with pytest.raises(ValueError, match=r"set parameter token, or leave host at 127\.0\.0\.1"):
             Door(host, 8080)
     Door("0.0.0.0", 8080, TOKEN)
 

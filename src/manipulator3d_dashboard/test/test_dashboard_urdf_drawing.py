@@ -14,7 +14,9 @@ SMALL = """
   <material name="red"><color rgba="1 0 0 1"/></material>
   <link name="ground"/>
   <link name="mast">
-    <visual><origin xyz="0 0 0.5"/><geometry><cylinder radius="0.1" length="1"/></geometry><material name="red"/></visual>
+    <visual>
+      <origin xyz="0 0 0.5"/><geometry><cylinder radius="0.1" length="1"/></geometry><material name="red"/>
+    </visual>
     <visual><geometry><mesh filename="package://x/y.stl"/></geometry></visual>
   </link>
   <link name="slide"><visual><geometry><box size="1 2 3"/></geometry></visual></link>
