@@ -13,6 +13,7 @@ from manipulator3d_hw_bridge.messages import (
     PROTOCOL_HASH,
     BoardConfiguration,
     Clock,
+    Flag,
     Identify,
     Identity,
     JointConfiguration,
@@ -22,6 +23,7 @@ from manipulator3d_hw_bridge.messages import (
     ReadJoint,
     Reason,
     SetMode,
+    State,
     SynchroniseClock,
 )
 from manipulator3d_hw_bridge.request_queue import Outcome
@@ -34,6 +36,9 @@ _CLOCK_EXCHANGES = 8
 # s between attempts to let go of a moving arm, and how often; the slowest brake takes less than a second.
 _SETTLE_PAUSE = 0.05
 _SETTLE_ATTEMPTS = 60
+# s; the board tells its state every 255 ms at the slowest.
+_STATE_PAUSE = 0.02
+_STATE_ATTEMPTS = 50
 
 
 @dataclass(frozen=True)
@@ -95,16 +100,29 @@ def identify(port: str, take: Callable[[Identity], None]) -> Sequence:
         )
 
 
-def configure(port: str, settings: BoardSettings) -> Sequence:
+def configure(port: str, settings: BoardSettings, state: Callable[[], State | None]) -> Sequence:
     """Make the board's configuration ours, and set the clock.
 
-    What the board holds is read first, and written only where it differs: a bridge that comes back to a board that
-    holds the arm finds everything as it left it.
+    What a configured board holds is read first, and written only where it differs: a bridge that comes back to a board
+    that holds the arm finds everything as it left it.
+
+    Args:
+        port: for messages.
+        settings: what the board shall hold.
+        state: gives the board's latest state.
     """
+    for _ in range(_STATE_ATTEMPTS):
+        if state() is not None:
+            break
+        yield Pause(_STATE_PAUSE)
+    latest = state()
+    if latest is None:
+        limit = _STATE_ATTEMPTS * _STATE_PAUSE
+        raise SequenceFailed(Outcome(ErrorCode.LINK_DOWN, f"{port}: no State from the board in {limit:g} s; reset it"))
     wanted: list[JointConfiguration | BoardConfiguration] = [*settings.joints, settings.board]
     for configuration in wanted:
         held = yield from _read(configuration)
-        if held.pack() == configuration.pack():
+        if held.pack() == configuration.pack() and latest.flags & Flag.CONFIGURED:
             continue
         yield from _write(configuration)
         held = yield from _read(configuration)

@@ -240,7 +240,7 @@ class Session:
         yield from sequences.identify(self._port, self._take_identity)
         self._mismatch = ""
         self._link = LinkState.HANDSHAKE
-        yield from sequences.configure(self._port, self._settings)
+        yield from sequences.configure(self._port, self._settings, lambda: self._state)
 
     def _take_identity(self, identity: messages.Identity) -> None:
         if self._boot_count is not None and identity.boot_count != self._boot_count:
