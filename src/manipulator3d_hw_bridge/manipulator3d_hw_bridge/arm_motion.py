@@ -189,9 +189,6 @@ class ArmMotion:
         return ""
 
     def _begin_stream(self, now: float) -> None:
-        if self._mode is Mode.TRACK:
-            # The queue has run dry; tracking begins anew where the arm is.
-            self._board.send(SetMode(mode=Mode.HOLD))
         warn = self._board.warn_of("the arm does not follow commands")
 
         def answered(outcome: Outcome) -> None:

@@ -22,6 +22,7 @@ from manipulator3d_hw_bridge.messages import (
     ReadBoard,
     ReadJoint,
     Reason,
+    ResetFault,
     SetMode,
     State,
     SynchroniseClock,
@@ -122,11 +123,11 @@ def configure(port: str, settings: BoardSettings, state: Callable[[], State | No
     wanted: list[JointConfiguration | BoardConfiguration] = [*settings.joints, settings.board]
     for configuration in wanted:
         held = yield from _read(configuration)
-        if held.pack() == configuration.pack() and latest.flags & Flag.CONFIGURED:
+        if held is not None and held.pack() == configuration.pack() and latest.flags & Flag.CONFIGURED:
             continue
         yield from _write(configuration)
         held = yield from _read(configuration)
-        if held.pack() != configuration.pack():
+        if held is None or held.pack() != configuration.pack():
             raise SequenceFailed(Outcome(ErrorCode.PROTOCOL_MISMATCH, _difference(port, configuration, held)))
     for token in range(_CLOCK_EXCHANGES):
         outcome = yield Ask(SynchroniseClock(token=token), _clock_with(token))
@@ -135,22 +136,33 @@ def configure(port: str, settings: BoardSettings, state: Callable[[], State | No
 
 
 def let_go(mode: Mode) -> Sequence:
-    """Brake to a hold, then stop driving the motors."""
-    if mode not in (Mode.IDLE, Mode.FAULT):
-        outcome = yield Ask(SetMode(mode=Mode.HOLD))
-        if not outcome.ok:
-            raise SequenceFailed(outcome)
+    """Brake to a hold, then stop driving the motors.
+
+    A board that holds the arm after a fault lets go only without the fault, which is therefore reset; that moves
+    nothing.
+    """
+    if mode is Mode.FAULT:
+        yield from _when_at_rest(ResetFault())
+    elif mode is not Mode.IDLE:
+        yield from _when_at_rest(SetMode(mode=Mode.HOLD))
+    yield from _when_at_rest(SetMode(mode=Mode.IDLE))
+
+
+def _when_at_rest(message: Message) -> Sequence:
+    """Ask until the arm has come to rest."""
+    outcome = yield Ask(message)
     for _ in range(_SETTLE_ATTEMPTS):
-        outcome = yield Ask(SetMode(mode=Mode.IDLE))
         if outcome.ok:
             return
-        if outcome.reason not in (Reason.MOVING, Reason.WRONG_MODE):
+        if outcome.reason != Reason.MOVING:
             break
         yield Pause(_SETTLE_PAUSE)
+        outcome = yield Ask(message)
     raise SequenceFailed(outcome)
 
 
-def _read(wanted: JointConfiguration | BoardConfiguration) -> Generator[Ask | Pause, Outcome, Message]:
+def _read(wanted: JointConfiguration | BoardConfiguration) -> Generator[Ask | Pause, Outcome, Message | None]:
+    """Return what the board holds, None when it holds nothing yet."""
     if isinstance(wanted, JointConfiguration):
         number = wanted.joint
         outcome = yield Ask(
@@ -158,6 +170,8 @@ def _read(wanted: JointConfiguration | BoardConfiguration) -> Generator[Ask | Pa
         )
     else:
         outcome = yield Ask(ReadBoard(), lambda message: isinstance(message, BoardConfiguration))
+    if outcome.reason == Reason.NOT_CONFIGURED:
+        return None
     if not outcome.ok:
         raise SequenceFailed(outcome)
     held: Message = outcome.answer
@@ -166,7 +180,7 @@ def _read(wanted: JointConfiguration | BoardConfiguration) -> Generator[Ask | Pa
 
 def _write(configuration: JointConfiguration | BoardConfiguration) -> Sequence:
     outcome = yield Ask(configuration)
-    if outcome.reason in (Reason.WRONG_MODE, Reason.MOVING):
+    if outcome.reason == Reason.WRONG_MODE:
         # The motors are driven, as a bridge that was killed left them; other numbers need them off.
         yield from let_go(Mode.HOLD)
         outcome = yield Ask(configuration)
@@ -178,7 +192,7 @@ def _clock_with(token: int) -> Callable[[Any], bool]:
     return lambda message: isinstance(message, Clock) and message.token == token
 
 
-def _difference(port: str, wanted: Message, held: Message) -> str:
+def _difference(port: str, wanted: Message, held: Message | None) -> str:
     rounded = type(wanted).unpack(wanted.pack())
     differing = [
         f"{one.name} {getattr(held, one.name)} instead of {getattr(rounded, one.name)}"

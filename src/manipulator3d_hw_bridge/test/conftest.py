@@ -58,7 +58,7 @@ class FakeBoard:
         self.sequence = 0
         self.next_state = now
         self.output = bytearray()
-        self.moving = False
+        self.moving = self.driven = False
         self.last_heard = now
 
     def restart(self, now):
@@ -127,8 +127,10 @@ class FakeBoard:
                 self._send(self._identity(now))
             case messages.SynchroniseClock(token=token):
                 self._send(messages.Clock(token=token, time=self.ticks(now)))
+            case messages.ReadJoint(joint=joint) if joint not in self.configuration:
+                self._refuse(message, frame.sequence, Reason.NOT_CONFIGURED, joint)
             case messages.ReadJoint(joint=joint):
-                self._send(self.configuration.get(joint, messages.JointConfiguration(joint=joint)))
+                self._send(self.configuration[joint])
             case messages.ReadBoard():
                 self._send(self.configuration.get("board", messages.BoardConfiguration()))
             case messages.Setpoint():
@@ -159,8 +161,8 @@ class FakeBoard:
         """Do what is asked; return a Reason, 0 when it is done."""
         match message:
             case messages.JointConfiguration(joint=joint):
-                if self.mode is not Mode.IDLE:
-                    return Reason.FAULTED if self.mode is Mode.FAULT else Reason.WRONG_MODE
+                if self.driven:
+                    return Reason.WRONG_MODE
                 self.configuration[joint] = message
             case messages.BoardConfiguration():
                 self.configuration["board"] = message
@@ -172,14 +174,16 @@ class FakeBoard:
                 if mode == Mode.TRACK and self.homed != HOMED:
                     return Reason.NOT_HOMED
                 self.mode = Mode(mode)
+                self.driven = mode != Mode.IDLE
                 self.setpoints.clear()
             case messages.SetGripper(closed=closed):
                 self.gripper = closed
             case messages.EmergencyStop():
                 self.latch(Fault.EMERGENCY_STOP)
             case messages.ResetFault():
-                if self.fault:
-                    self.fault, self.mode = Fault.NONE, Mode.HOLD
+                if self.moving:
+                    return Reason.MOVING
+                self.fault, self.mode = Fault.NONE, Mode.HOLD if self.driven else Mode.IDLE
             case messages.Home():
                 if self.fault:
                     return Reason.FAULTED

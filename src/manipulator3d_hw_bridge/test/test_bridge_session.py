@@ -557,12 +557,19 @@ def test_disarming_waits_while_the_arm_moves(rig):
     assert rig.board.mode is Mode.IDLE
 
 
-def test_disarming_a_faulted_board_says_that_the_motors_may_hold(rig):
+def test_a_board_that_holds_after_a_fault_is_let_go_too(rig):
     rig.arm()
     rig.board.latch(Fault.TRACKING_ERROR, 0)
     rig.run(0.05)
-    rig.session.disarm(rig.now)
-    rig.run_until(lambda: rig.session.at_rest)
+    assert rig.ask(lambda done: rig.session.disarm(rig.now, done)).ok
+    assert rig.board.mode is Mode.IDLE
+    assert not rig.board.driven
+
+
+def test_a_board_that_does_not_let_go_is_told(rig):
+    rig.arm()
+    rig.board.deaf_to = (messages.SetMode,)
+    assert not rig.ask(lambda done: rig.session.disarm(rig.now, done)).ok
     assert any(text.startswith("the motors stay driven: ") for text in rig.notices())
 
 
