@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """All joint positions that put the tool point at a target, in plain mathematics.
 
-The target fixes the radius in the arm's plane, r = ±sqrt(x² + y² − d²): + faces the target, − reaches over. The yaw angle is
-atan2(y, x) + atan2(d, r). What is left is a triangle with the sides upper_arm, forearm and D, the distance from the shoulder.
-Half-angle formulas give its angles without loss where the arm is stretched or folded (Kahan, Miscalculating Area and Angles of
-a Needle-like Triangle):
+The target fixes the radius in the arm's plane, r = ±sqrt(x² + y² − d²): + faces the target, − reaches over. The yaw
+angle is atan2(y, x) + atan2(d, r). What is left is a triangle with the sides upper_arm, forearm and D, the distance
+from the shoulder. Half-angle formulas give its angles without loss where the arm is stretched or folded (Kahan,
+Miscalculating Area and Angles of a Needle-like Triangle):
 
     elbow:    tan(theta2 / 2) = sqrt(a b / (c e))
     shoulder: tan(beta / 2)   = sqrt(a e / (b c))
@@ -40,7 +40,9 @@ def fitted(angle: float, lower: float, upper: float) -> float | None:
     if lower <= angle <= upper:
         return angle
     if isinf(lower) or isinf(upper):
-        turned = angle + tau * floor((upper - angle) / tau) if isinf(lower) else angle - tau * floor((angle - lower) / tau)
+        turned = (
+            angle + tau * floor((upper - angle) / tau) if isinf(lower) else angle - tau * floor((angle - lower) / tau)
+        )
         return turned if lower <= turned <= upper else None
     turned = angle - tau * floor((angle - lower + ON_BOUNDARY) / tau)
     if turned <= upper:
@@ -49,7 +51,8 @@ def fitted(angle: float, lower: float, upper: float) -> float | None:
 
 
 def triangle(upper_arm: float, forearm: float, distance: float) -> tuple[float, float] | None:
-    """Angles of the elbow (theta2, from 0 stretched to pi folded) and at the shoulder (beta) for a distance between shoulder and tool.
+    """Angles of the elbow (theta2, from 0 stretched to pi folded) and at the shoulder (beta) for a distance between
+    shoulder and tool.
 
     None when the distance is beyond what the links reach by more than rounding.
     """
@@ -75,11 +78,12 @@ def triangle(upper_arm: float, forearm: float, distance: float) -> tuple[float, 
 def branch_solver(arm: ArmModel) -> BranchSolver:
     """Make the function that solves for one arm.
 
-    The function takes the target's x, y, z (m, base frame) and the yaw and shoulder angle to use where the target leaves them free
-    (rad, or None for the one nearest 0), and returns the solutions within limits with the elbow above the floor: facing down, facing up, over
-    down, over up. Whether the target itself is above the floor is not looked at.
+    The function takes the target's x, y, z (m, base frame) and the yaw and shoulder angle to use where the target
+    leaves them free (rad, or None for the one nearest 0), and returns the solutions within limits with the elbow above
+    the floor: facing down, facing up, over down, over up. Whether the target itself is above the floor is not looked
+    at.
     """
-    solve = partial(_solve_in_arm_frame, *_constants(arm))
+    solve = partial(_solve_in_arm_frame, _constants(arm))
     if arm.is_plain:
         return solve
     inverse = arm.mount[:3, :3].T
@@ -120,7 +124,10 @@ def _constants(arm: ArmModel) -> tuple[float, ...]:
 
 
 def lowest_shoulder_sine(arm: ArmModel) -> float:
-    """The least sin theta1 with the elbow on or above the floor; −inf where it always is, or where the yaw angle matters too."""
+    """The least sin theta1 with the elbow on or above the floor.
+
+    −inf where it always is, or where the yaw angle matters too.
+    """
     if not arm.is_upright or isinf(arm.floor_z):
         return -inf
     sine = (arm.floor_z - ON_BOUNDARY - float(arm.mount[2, 3]) - arm.base_height) / arm.upper_arm
@@ -137,11 +144,16 @@ def elbow_height(arm: ArmModel, t0: Array, t1: Array) -> Array:
 
 
 def _solve_in_arm_frame(
-    base_height: float, upper_arm: float, d: float, forearm: float, shoulder_offset: float,
-    lower0: float, upper0: float, lower1: float, upper1: float, lower2: float, upper2: float, lowest_sine: float,
-    x: float, y: float, z: float, free_yaw: float | None = None, free_shoulder: float | None = None,
-) -> list[Solution]:  # fmt: skip
+    constants: tuple[float, ...],
+    x: float,
+    y: float,
+    z: float,
+    free_yaw: float | None = None,
+    free_shoulder: float | None = None,
+) -> list[Solution]:
     """Solve in the arm's frame and the angles of the DH table."""
+    base_height, upper_arm, d, forearm, shoulder_offset, *limits = constants
+    lower0, upper0, lower1, upper1, lower2, upper2, lowest_sine = limits
     found: list[Solution] = []
     width = hypot(x, y)
     margin = width - d if d > 0.0 else width + d

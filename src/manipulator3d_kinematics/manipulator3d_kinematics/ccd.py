@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cyclic coordinate descent for any serial chain of revolute joints with limits.
 
-One sweep turns each joint, from the last to the first, to the angle within its limits that brings the tool point nearest to the target; that
-angle is known in closed form. Joints before the turned one do not move, so a sweep needs one pass of forward kinematics.
+One sweep turns each joint, from the last to the first, to the angle within its limits that brings the tool point
+nearest to the target; that angle is known in closed form. Joints before the turned one do not move, so a sweep needs
+one pass of forward kinematics.
 
-Plain sweeps crawl where the chain is nearly stretched, and stand still where a turn of any one joint does not help, as with
-the target on the line through all joints. Two things help. Where a sweep takes off less than half of the error, a Newton step of all joints together
-follows it (with the eigenvalues of the second derivative made positive, so that it moves away from saddles; kept only if it helps). Where
-everything stands still short of the target, the search goes on from other positions, the first along the direction of negative curvature if there is one.
+Plain sweeps crawl where the chain is nearly stretched, and stand still where a turn of any one joint does not help, as
+with the target on the line through all joints. Two things help. Where a sweep takes off less than half of the error, a
+Newton step of all joints together follows it (with the eigenvalues of the second derivative made positive, so that it
+moves away from saddles; kept only if it helps). Where everything stands still short of the target, the search goes on
+from other positions, the first along the direction of negative curvature if there is one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -170,7 +172,8 @@ class _Search:
         free = [
             joint
             for joint, slope in enumerate(gradient)
-            if not (q[joint] <= self._lower[joint] and slope > 0.0) and not (q[joint] >= self._upper[joint] and slope < 0.0)
+            if not (q[joint] <= self._lower[joint] and slope > 0.0)
+            and not (q[joint] >= self._upper[joint] and slope < 0.0)
         ]
         if not free:
             return None

@@ -21,6 +21,8 @@ def triple(value: ArrayLike | Sequence[float], name: str) -> Triple:
     numbers: Any = value.tolist() if isinstance(value, np.ndarray) else value
     try:
         a, b, c = numbers
+        if type(a) is float is type(b) is type(c) and isfinite(a + b + c):
+            return a, b, c
         if isfinite(a) and isfinite(b) and isfinite(c):
             return float(a), float(b), float(c)
     except (TypeError, ValueError):
@@ -51,8 +53,8 @@ def is_batch(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.ndim == 2
     try:
-        return len(value) > 0 and np.ndim(value[0]) == 1
-    except (TypeError, KeyError):
+        return not isinstance(value[0], float) and np.ndim(value[0]) == 1
+    except (TypeError, KeyError, IndexError):
         return False
 
 

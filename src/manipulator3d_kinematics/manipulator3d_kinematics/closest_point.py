@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reachable point nearest to a target, under limits and floor.
 
-With the yaw angle at its best, the squared distance is a function of shoulder and elbow angle alone. A smallest value lies where the arm is
-singular (stretched, folded, tool on the inner cylinder), on a limit, on the floor, or where the yaw angle is at a limit and the rest of the
-target is met in the arm's plane. The last two kinds are single points in closed form, all others lie on curves of one parameter. The curves are sampled and
-the best samples refined, so no local minimum is taken for the global one as long as it is wider than a sample.
+With the yaw angle at its best, the squared distance is a function of shoulder and elbow angle alone. A smallest value
+lies where the arm is singular (stretched, folded, tool on the inner cylinder), on a limit, on the floor, or where the
+yaw angle is at a limit and the rest of the target is met in the arm's plane. The last two kinds are single points in
+closed form, all others lie on curves of one parameter. The curves are sampled and the best samples refined, so no local
+minimum is taken for the global one as long as it is wider than a sample.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,7 +42,8 @@ def closest_solution(
         arm: the arm; its yaw axis is upright.
         target: m, in the base frame.
         elbow: "auto", "down" or "up".
-        seed: rad; of equally near solutions the one with the least travel from here, or from the home position, is taken.
+        seed: rad; of equally near solutions the one with the least travel from here, or from the home position, is
+            taken.
 
     Returns:
         The solution and its distance in m; None where no position keeps limits and floor.
@@ -56,7 +58,8 @@ class _Search:
     def __init__(self, arm: ArmModel, target: Triple, elbow: str) -> None:
         if not arm.is_upright and not isinf(arm.floor_z):
             raise ValueError(
-                f"{arm.name}: the closest point is found for an upright yaw axis alone; set floor_z to -inf or do without it"
+                f"{arm.name}: the closest point above a floor is found for an upright yaw axis alone; "
+                "set floor_z to -inf or do without it"
             )
         self._arm = arm
         self._elbow = elbow
@@ -145,7 +148,7 @@ class _Search:
             yield _Curve(lambda t1, t2=elbow: (t1, np.full_like(t1, t2)), lower[1], upper[1])  # type: ignore[misc]
         if not isinf(self._floor):
             for side in (False, True):
-                yield _Curve(lambda t2, over=side: (self._on_floor(t2, over), t2), lower[2], upper[2])  # type: ignore[misc]
+        """Positions that meet the target in the arm's plane: yaw angle at a limit, or tool on the inner cylinder."""
 
     def _on_floor(self, t2: Array, over: bool) -> Array:
         """Shoulder angle that puts the tool point on the floor, NaN where none does."""
@@ -160,7 +163,7 @@ class _Search:
         return np.asarray(np.where(turned <= high + ON_BOUNDARY, np.clip(turned, low, high), turned))
 
     def _points(self) -> Iterator[tuple[float, float]]:
-        """Positions that meet the target in the arm's plane with the yaw angle at a limit, and those with the tool on the inner cylinder."""
+        """Positions that meet the target in the arm's plane: yaw angle at a limit, or tool on the inner cylinder."""
         arm = self._arm
         inward = [0.0]
         inward += [self._width * cos(self._azimuth - yaw) for yaw in (self._lower[0], self._upper[0])]

@@ -17,7 +17,8 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class DHChain:
-    """A chain of N revolute joints; each row turns by theta = sign·q + offset about z, moves d along z and a along x, and twists by alpha about x.
+    """A chain of N revolute joints; each row turns by theta = sign·q + offset about z, moves d along z and a along x,
+    and twists by alpha about x.
 
     Attributes:
         d, a, alpha: shape (N,); m, m, rad.
@@ -43,7 +44,8 @@ class DHChain:
         if not np.all(self.lower <= self.upper):
             joint = int(np.flatnonzero(self.lower > self.upper)[0])
             raise ValueError(
-                f"chain: joint {joint} has the lower limit {self.lower[joint]:g} rad above the upper, {self.upper[joint]:g} rad"
+                f"chain: joint {joint} has the lower limit {self.lower[joint]:g} rad "
+                f"above the upper, {self.upper[joint]:g} rad"
             )
 
     @staticmethod
@@ -72,7 +74,9 @@ class DHChain:
             ValueError: another number of joints.
         """
         pose = np.array(self.base)
-        for theta, d, a, alpha in zip(self.sign * self.angles(q) + self.offset, self.d, self.a, self.alpha, strict=True):
+        for theta, d, a, alpha in zip(
+            self.sign * self.angles(q) + self.offset, self.d, self.a, self.alpha, strict=True
+        ):
             c, s, ca, sa = cos(theta), sin(theta), cos(alpha), sin(alpha)
             pose = pose @ np.array(
                 [[c, -s * ca, s * sa, a * c], [s, c * ca, -c * sa, a * s], [0.0, sa, ca, d], [0.0, 0.0, 0.0, 1.0]]

@@ -40,9 +40,10 @@ class VelocityResult:
 def velocity_inverse_kinematics(arm: ArmModel, q: ArrayLike, velocity: ArrayLike) -> VelocityResult:
     """Find the joint velocities that move the tool point with a velocity, by damped least squares.
 
-    Each singular value s below DAMPED_BELOW is inverted as s / (s² + k²) with k² = DAMPING² (1 − (s / DAMPED_BELOW)²) (Maciejewski and Klein), so
-    that velocities stay finite and nothing jumps where damping sets in. A joint at its limit that would move outward is held, and the others do what they can.
-    All joints are slowed together as far as one needs it: to its velocity limit, and to the speed from which it can stop before its position limit.
+    Each singular value s below DAMPED_BELOW is inverted as s / (s² + k²) with k² = DAMPING² (1 − (s / DAMPED_BELOW)²)
+    (Maciejewski and Klein), so that velocities stay finite and nothing jumps where damping sets in. A joint at its
+    limit that would move outward is held, and the others do what they can. All joints are slowed together as far as one
+    needs it: to its velocity limit, and to the speed from which it can stop before its position limit.
 
     Args:
         arm: the arm.

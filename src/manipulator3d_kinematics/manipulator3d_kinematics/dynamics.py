@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Equations of motion: tau = M(q) ddq + C(q, dq) dq + g(q), from the URDF's inertial data; friction is not part of it.
 
-Every function takes shape (3,) or (N, 3) for each of its arrays and gives one result or N. A payload is part of the model, see
-ArmModel.with_payload. Angles, velocities and torques are those of the joints as their description counts them.
+Every function takes shape (3,) or (N, 3) for each of its arrays and gives one result or N. A payload is part of the
+model, see ArmModel.with_payload. Angles, velocities and torques are those of the joints as their description counts
+them.
 """
 
 import math
@@ -153,7 +154,7 @@ def _angles(arm: ArmModel, q: ArrayLike) -> tuple[Any, Any]:
 
 
 def _states(arm: ArmModel, q: ArrayLike, *rates: ArrayLike) -> Any:
-    """Angles of the DH table and rates with the same signs, each as three floats or three columns; and the library for them."""
+    """Angles of the DH table and rates with the same signs, as three floats or three columns; and the library."""
     names = ("qd", "qdd or tau")
     if any(is_batch(value) for value in (q, *rates)):
         angles = rows(np.atleast_2d(q), "q")

@@ -64,7 +64,8 @@ def link_frames(arm: ArmModel, q: ArrayLike) -> tuple[Array, Array, Array]:
         q: shape (3,), rad.
 
     Returns:
-        Three homogeneous matrices of shape (4, 4) in the base frame. Origins: on the yaw axis, at the shoulder, at the elbow.
+        Three homogeneous matrices of shape (4, 4) in the base frame. Origins: on the yaw axis, at the shoulder, at the
+        elbow.
 
     Raises:
         ValueError: another shape, or a number that is not finite.

@@ -54,7 +54,7 @@ class IkResult:
 
     @property
     def message(self) -> str:
-        """What is wrong, by how much, and the remedy; or a remark on the solution; empty when there is nothing to tell."""
+        """What is wrong, by how much, and the remedy; or a remark on the solution; else empty."""
         if self.status is not IkStatus.REACHED or not yaw_is_free(self._arm, self.target):
             return self._message
         return f"the target lies on the yaw axis, where any angle of {self._arm.joint_names[0]} serves"

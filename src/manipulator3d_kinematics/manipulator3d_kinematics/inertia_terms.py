@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The terms of the equations of motion in closed form, from the kinetic and potential energy of the three bodies.
 
-In the turret's frame a body has its centre at c = (cx, cy, cz) and, with phi its pitch, the angular velocity (0, −dphi, dtheta0). Its
-energy is m/2 ((dcx − dtheta0 cy)² + (dtheta0 cx)² + dcz²) + (dtheta0² Izz' + dphi² Iyy − 2 dtheta0 dphi Iyz')/2, where Izz' and Iyz' are its inertia
-turned by phi. Summed over the bodies that is a mass matrix
+In the turret's frame a body has its centre at c = (cx, cy, cz) and, with phi its pitch, the angular velocity (0, −dphi,
+dtheta0). Its energy is m/2 ((dcx − dtheta0 cy)² + (dtheta0 cx)² + dcz²) + (dtheta0² Izz' + dphi² Iyy − 2 dtheta0 dphi
+Iyz')/2, where Izz' and Iyz' are its inertia turned by phi. Summed over the bodies that is a mass matrix
 
     [A   B1           B2       ]
     [B1  J + 2 alpha  K + alpha]
     [B2  K + alpha    K        ]
 
-whose A depends on theta1 and theta2, B1 and B2 likewise, and alpha on theta2 alone. The Coriolis terms are the partial derivatives of these.
-The same lines serve plain floats and arrays.
+whose A depends on theta1 and theta2, B1 and B2 likewise, and alpha on theta2 alone. The Coriolis terms are the partial
+derivatives of these. The same lines serve plain floats and arrays.
 """
 
 import math
@@ -25,7 +25,7 @@ GRAVITY = 9.81  # m/s²; as in most URDF tools
 
 
 class InertiaConstants(NamedTuple):
-    """What the terms need of the arm, as plain floats: masses, centres (x, z; y is lateral) and inertias of the bodies 2 and 3."""
+    """What the terms need of the arm: masses, centres (x, z; y is lateral) and inertias of the bodies 2 and 3."""
 
     shoulder_offset: float
     upper_arm: float
@@ -66,15 +66,16 @@ def inertia_constants(arm: ArmModel) -> InertiaConstants:
     k = fore.mass * (x3 * x3 + z3 * z3) + float(fore.inertia[1, 1])
     j = upper.mass * (x2 * x2 + z2 * z2) + float(upper.inertia[1, 1]) + fore.mass * arm.upper_arm**2 + k
     gravity = (arm.mount[:3, :3].T @ np.array([0.0, 0.0, -GRAVITY])).tolist()
-    inertias = [[float(i[0, 0]), float(i[0, 1]), float(i[0, 2]), float(i[1, 2]), float(i[2, 2])] for i in (upper.inertia, fore.inertia)]
-    return InertiaConstants(
-        arm.shoulder_offset,
-        arm.upper_arm,
-        turret.mass * (x1 * x1 + y1 * y1) + float(turret.inertia[2, 2]),
-        upper.mass, x2, y2, z2, *inertias[0],
-        fore.mass, x3, y3 - arm.lateral_offset, z3, *inertias[1],
+    inertia2, inertia3 = (
+        [float(i[at]) for at in ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2))] for i in (upper.inertia, fore.inertia)
+    )
+    about_yaw = turret.mass * (x1 * x1 + y1 * y1) + float(turret.inertia[2, 2])
+    return InertiaConstants._make((
+        arm.shoulder_offset, arm.upper_arm, about_yaw,
+        upper.mass, x2, y2, z2, *inertia2,
+        fore.mass, x3, y3 - arm.lateral_offset, z3, *inertia3,
         j, k, turret.mass * x1, turret.mass * y1, *gravity,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -27,15 +27,16 @@ def inverse_kinematics(
 ) -> IkResult:
     """Find the joint angles that put the tool point at a target.
 
-    Closed form; up to four branches (facing or reaching over, elbow down or up), see branches.py. An angle and its equal by whole turns
-    are one solution; it is turned into the limits, with a seed as near to the seed as they allow.
+    Closed form; up to four branches (facing or reaching over, elbow down or up), see branches.py. An angle and its
+    equal by whole turns are one solution; it is turned into the limits, with a seed as near to the seed as they allow.
 
     Args:
         arm: the arm.
         p: shape (3,), m, in the base frame.
-        elbow: "down" (elbow angle of the DH table at least 0), "up", or "auto": the solution nearest the seed, without a seed the preferred elbow,
-            else the other.
-        seed: shape (3,), rad; of the solutions allowed the nearest in joint travel time (differences over velocity limits) is taken.
+        elbow: "down" (elbow angle of the DH table at least 0), "up", or "auto": the solution nearest the seed, without
+            a seed the preferred elbow, else the other.
+        seed: shape (3,), rad; of the solutions allowed the nearest in joint travel time (differences over velocity
+            limits) is taken.
         allow_closest: answer a target that cannot be reached with the nearest point that can.
         preferred_elbow: "down" or "up"; for "auto" without a seed.
 
@@ -62,7 +63,8 @@ def inverse_kinematics(
             else:
                 if arm.widest_turn > tau + ON_BOUNDARY:
                     found = [_turned_toward(arm, solution, (0.0, 0.0, 0.0)) for solution in found]
-                found = [s for s in found if (s[3] & 1) == up] + [s for s in found if (s[3] & 1) != up]
+                if len(found) > 2 or (found[0][3] & UP_BIT) != up:
+                    found = [s for s in found if s[3] & UP_BIT == up] + [s for s in found if s[3] & UP_BIT != up]
             if elbow == "auto" or (found[0][3] & UP_BIT) == up:
                 return IkResult(arm, (x, y, z), _REACHED, found)
     status, message = refusal(arm, (x, y, z), elbow)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint angles for many tool points at once; the mathematics is that of branches.py, branch after branch for the rows still open."""
+"""Joint angles for many tool points at once.
+
+The mathematics is that of branches.py, branch after branch for the rows still open.
+"""
 
 from dataclasses import dataclass
 from math import isinf, pi, tau

@@ -18,7 +18,8 @@ def jacobian(arm: ArmModel, q: ArrayLike) -> Array:
         q: shape (3,) or (N, 3), rad.
 
     Returns:
-        Shape (6, 3) or (N, 6, 3), in the base frame: three rows m/rad of velocity, three rows rad/rad of angular velocity.
+        Shape (6, 3) or (N, 6, 3), in the base frame: three rows m/rad of velocity, three rows rad/rad of angular
+        velocity.
 
     Raises:
         ValueError: another shape, or a number that is not finite.

@@ -3,6 +3,7 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,10 +27,10 @@ _ROTATION_AXES = 3
 class ArmModel:
     """A yaw-pitch-pitch arm.
 
-    Users give and get the joint angles q of their own description. Inside, theta = sign·q + offset are the angles of the DH
-    table, in the arm's frame: z along the yaw axis, x in the arm's plane at theta = 0. With
-    R = shoulder_offset + upper_arm·cos theta1 + forearm·cos(theta1 + theta2) and d = lateral_offset the tool point is
-    (R cos theta0 + d sin theta0, R sin theta0 − d cos theta0, base_height + upper_arm·sin theta1 + forearm·sin(theta1 + theta2)).
+    Users give and get the joint angles q of their own description. Inside, theta = sign·q + offset are the angles of
+    the DH table, in the arm's frame: z along the yaw axis, x in the arm's plane at theta = 0. With R = shoulder_offset
+    + upper_arm·cos theta1 + forearm·cos(theta1 + theta2) and d = lateral_offset the tool point is (R cos theta0 + d sin
+    theta0, R sin theta0 − d cos theta0, base_height + upper_arm·sin theta1 + forearm·sin(theta1 + theta2)).
 
     Link frames have their x axis along the link, y to the left and z up when the link is level.
 
@@ -49,6 +50,7 @@ class ArmModel:
         sign, offset: shape (3,); theta = sign·q + offset.
         bodies: turret, upper arm and forearm with tool, each in its link frame.
         base_frame, elbow_frame, tool_frame: names of frames.
+        fixed_frames: poses in the base frame, shape (4, 4), of the links that do not move against it, by name.
         elbow_pose: shape (4, 4); pose of `elbow_frame` in the forearm's link frame.
         tool_pose: shape (4, 4); pose of `tool_frame` in the forearm's link frame.
     """
@@ -78,6 +80,7 @@ class ArmModel:
     base_frame: str = "base_link"
     elbow_frame: str = "forearm_link"
     tool_frame: str = "tool0"
+    fixed_frames: Mapping[str, Array] = field(default_factory=dict)
     elbow_pose: Array = field(default_factory=lambda: np.eye(4))
     tool_pose: Array | None = None
 
@@ -215,9 +218,7 @@ class ArmModel:
     @cached_property
     def is_plain(self) -> bool:
         """Whether q are the angles of the DH table and the base frame is the arm's frame."""
-        return bool(
-            np.array_equal(self.mount, np.eye(4)) and np.all(self.sign == 1.0) and not np.any(self.offset)
-        )
+        return bool(np.array_equal(self.mount, np.eye(4)) and np.all(self.sign == 1.0) and not np.any(self.offset))
 
     @cached_property
     def travel_weights(self) -> tuple[float, float, float]:

@@ -11,8 +11,8 @@ from manipulator3d_kinematics.checked_numbers import Array
 Inside = Callable[[Array, Array], NDArray[np.bool_]]
 # halves a grid step below rounding
 _HALVINGS = 50
-# For each of the 16 patterns of a cell's corners (bit 0 lower left, then counter-clockwise) the edges (0 bottom, 1 right, 2 top, 3 left) that the
-# outline enters and leaves by, with the set to its left.
+# For each of the 16 patterns of a cell's corners (bit 0 lower left, then counter-clockwise) the edges (0 bottom, 1
+# right, 2 top, 3 left) that the outline enters and leaves by, with the set to its left.
 _STEPS: dict[int, tuple[tuple[int, int], ...]] = {
     1: ((0, 3),), 2: ((1, 0),), 3: ((1, 3),), 4: ((2, 1),), 5: ((0, 3), (2, 1)), 6: ((2, 0),), 7: ((2, 3),),
     8: ((3, 2),), 9: ((0, 2),), 10: ((1, 0), (3, 2)), 11: ((1, 2),), 12: ((3, 1),), 13: ((0, 1),), 14: ((3, 0),),
@@ -27,7 +27,8 @@ def outlines(inside: Inside, x: Array, y: Array) -> list[Array]:
         x, y: shapes (W,) and (H,); evenly spaced nodes; no border node belongs to the set.
 
     Returns:
-        Closed outlines of shape (K, 2) without the repeated first point, counter-clockwise around the set and clockwise around its holes.
+        Closed outlines of shape (K, 2) without the repeated first point, counter-clockwise around the set and clockwise
+        around its holes.
     """
     nodes = inside(*np.meshgrid(x, y)).astype(np.int8)
     pattern = nodes[:-1, :-1] + 2 * nodes[:-1, 1:] + 4 * nodes[1:, 1:] + 8 * nodes[1:, :-1]

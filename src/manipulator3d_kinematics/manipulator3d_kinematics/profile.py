@@ -93,7 +93,7 @@ def upright_cylinder(mass: float, start: float, stop: float, radius: float) -> R
 
 
 def _bodies(reader: "_Reader", fields: Mapping[str, Any]) -> tuple[RigidBody, ...]:
-    """The turret is the upper half of the stand, the links are rods from joint to joint, the tool ends at the tool point."""
+    """The turret is the upper half of the stand, links are rods between joints, the tool ends at the tool point."""
 
     def mass(part: str) -> float:
         return reader.number("masses", part, default=0.0)

@@ -37,8 +37,8 @@ def _out_of_reach(arm: ArmModel, target: Triple, place: str) -> tuple[IkStatus, 
     width, offset = hypot(x, y), abs(arm.lateral_offset)
     if width < offset - ON_BOUNDARY:
         return IkStatus.TOO_CLOSE, (
-            f"{place} is {offset - width:.4g} m inside the cylinder of radius {offset:.3f} m around the yaw axis, which the lateral "
-            "offset keeps out of reach; move it outward or allow the closest point"
+            f"{place} is {offset - width:.4g} m inside the cylinder of radius {offset:.3f} m around the yaw axis, "
+            "which the lateral offset keeps out of reach; move it outward or allow the closest point"
         )
     radius = sqrt(max(width * width - offset * offset, 0.0))
     height = z - arm.base_height
@@ -59,7 +59,11 @@ def _out_of_reach(arm: ArmModel, target: Triple, place: str) -> tuple[IkStatus, 
 
 def _blocked(arm: ArmModel, target: Triple, elbow: str, place: str) -> tuple[IkStatus, str]:
     """What is geometrically within reach fails by a joint limit or by the elbow's height."""
-    other = f"; elbow {arm_elbow(arm, target)} reaches it" if elbow != "auto" and arm.solve_branches(*target, None, None) else ""
+    other = (
+        f"; elbow {arm_elbow(arm, target)} reaches it"
+        if elbow != "auto" and arm.solve_branches(*target, None, None)
+        else ""
+    )
     free = replace(arm, floor_z=-inf)
     wanted = [s for s in free.solve_branches(*target, None, None) if _is_wanted(s[3], elbow)]
     if wanted:

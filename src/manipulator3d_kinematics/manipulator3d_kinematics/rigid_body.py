@@ -38,9 +38,7 @@ class RigidBody:
 
     def moved(self, rotation: Array, translation: Array) -> "RigidBody":
         """The same body, expressed in a frame in which its present frame has this pose."""
-        return RigidBody(
-            self.mass, rotation @ self.centre + translation, rotation @ self.inertia @ rotation.T
-        )
+        return RigidBody(self.mass, rotation @ self.centre + translation, rotation @ self.inertia @ rotation.T)
 
 
 def combined(bodies: Iterable[RigidBody]) -> RigidBody:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the yaw-pitch-pitch chain in a URDF and the numbers of its DH table.
 
-The chain is found by structure: three turning joints in series, the second axis perpendicular to the first, the third parallel to the
-second. Names, signs of axes, fixed joints between and the pose of the base are free. Fingers behind the third joint are no part of it.
+The chain is found by structure: three turning joints in series, the second axis perpendicular to the first, the third
+parallel to the second. Names, signs of axes, fixed joints between and the pose of the base are free. Fingers behind the
+third joint are no part of it.
 """
 
 from math import atan2, hypot, pi
@@ -20,6 +21,7 @@ _ALIGNED = 1e-6
 _SHORTEST = 1e-6
 # rad/s; for a URDF whose limit element gives none
 _VELOCITY = 1.0
+_NOT_ONE = "not a yaw-pitch-pitch arm"
 _TOOL_WORDS = ("tool0", "tool", "tcp", "ee", "tip")
 
 
@@ -38,6 +40,9 @@ def arm_fields(xml: str) -> dict[str, Any]:
     fields["mount"] = frame
     fields["joint_names"] = tuple(joint.name for joint in joints)
     fields["base_frame"], fields["elbow_frame"], fields["tool_frame"] = tree.root, joints[2].child, tool
+    fields["fixed_frames"] = {
+        link: tree.pose(link) for link in tree.links if all(joint.kind == "fixed" for joint in tree.path(link))
+    }
     fields["bodies"] = _bodies(tree, joints, fields)
     return fields
 
@@ -46,28 +51,28 @@ def _chain(tree: UrdfTree) -> list[Joint]:
     turning = [joint for joint in tree.joints.values() if joint.kind in TURNING and not joint.mimics]
     if len(turning) != 3:
         names = ", ".join(joint.name for joint in turning) or "none"
-        raise ValueError(f"{tree.name}: not a yaw-pitch-pitch arm: expected 3 turning joints, found {len(turning)} ({names})")
+        raise ValueError(f"{tree.name}: {_NOT_ONE}: expected 3 turning joints, found {len(turning)} ({names})")
     turning.sort(key=lambda joint: len(tree.path(joint.child)))
     path = tree.path(turning[2].child)
     for joint in turning:
         if joint not in path:
             raise ValueError(
-                f"{tree.name}: not a yaw-pitch-pitch arm: joint {joint.name} is not in series with joint {turning[2].name}"
+                f"{tree.name}: {_NOT_ONE}: joint {joint.name} is not in series with joint {turning[2].name}"
             )
     for joint in path:
         if joint.kind != "fixed" and joint not in turning:
             raise ValueError(
-                f"{tree.name}: not a yaw-pitch-pitch arm: joint {joint.name} before {turning[2].name} is {joint.kind}; expected fixed"
+                f"{tree.name}: {_NOT_ONE}: joint {joint.name} before {turning[2].name} is {joint.kind}; expected fixed"
             )
     yaw, shoulder, elbow = turning
     if abs(yaw.axis @ shoulder.axis) > _ALIGNED:
         raise ValueError(
-            f"{tree.name}: not a yaw-pitch-pitch arm: joint {shoulder.name} has the axis {_shown(shoulder.axis)} in {tree.root}; "
+            f"{tree.name}: {_NOT_ONE}: joint {shoulder.name} has the axis {_shown(shoulder.axis)} in {tree.root}; "
             f"expected it perpendicular to that of {yaw.name}, {_shown(yaw.axis)}"
         )
     if 1.0 - abs(shoulder.axis @ elbow.axis) > _ALIGNED:
         raise ValueError(
-            f"{tree.name}: not a yaw-pitch-pitch arm: joint {elbow.name} has the axis {_shown(elbow.axis)} in {tree.root}; "
+            f"{tree.name}: {_NOT_ONE}: joint {elbow.name} has the axis {_shown(elbow.axis)} in {tree.root}; "
             f"expected it parallel to that of {shoulder.name}, {_shown(shoulder.axis)}"
         )
     return turning
@@ -82,7 +87,8 @@ def _tool_link(tree: UrdfTree, forearm: str) -> str:
     fixed = [link for link in tree.joints if _is_fixed_behind(tree, link, forearm)]
     if not fixed:
         raise ValueError(
-            f"{tree.name}: no link is fixed to {forearm} to mark the tool point; add a fixed joint to a link named tool0"
+            f"{tree.name}: no link is fixed to {forearm} to mark the tool point; "
+            "add a fixed joint to a link named tool0"
         )
     for word in _TOOL_WORDS:
         named = [link for link in fixed if link.lower().rstrip("0123456789").endswith(word.rstrip("0"))]
@@ -102,7 +108,7 @@ def _is_fixed_behind(tree: UrdfTree, link: str, ancestor: str) -> bool:
 
 
 def _arm_frame(tree: UrdfTree, joints: list[Joint], tool_point: Array) -> Array:
-    """Frame on the yaw axis beside the root's origin: z along the axis and up, x where the tool is at zero (else the root's x)."""
+    """Frame on the yaw axis beside the root\'s origin: z along the axis and up, x to where the tool is at zero."""
     yaw, shoulder, _ = joints
     up = yaw.axis if yaw.axis[2] > -_ALIGNED else -yaw.axis
     origin = yaw.pose[:3, 3] - (yaw.pose[:3, 3] @ up) * up
@@ -129,8 +135,8 @@ def _geometry(tree: UrdfTree, joints: list[Joint], tool: str, frame: Array) -> d
     for joint, length in ((joints[1], upper_arm), (joints[2], forearm)):
         if length < _SHORTEST:
             raise ValueError(
-                f"{tree.name}: not a yaw-pitch-pitch arm: the link behind joint {joint.name} is {length:.3g} m long across its axis; "
-                "expected more than 0"
+                f"{tree.name}: {_NOT_ONE}: the link behind joint {joint.name} is {length:.3g} m long across its "
+                "axis; expected more than 0"
             )
     t1 = atan2(upper[2], upper[0])
     t2 = (atan2(fore[2], fore[0]) - t1 + pi) % (2.0 * pi) - pi
@@ -209,7 +215,7 @@ def _limits(tree: UrdfTree, joints: list[Joint]) -> dict[str, Any]:
 
 
 def _bodies(tree: UrdfTree, joints: list[Joint], fields: dict[str, Any]) -> tuple[RigidBody, ...]:
-    """The links moved by each joint, joined into one body in the link frame; links that no joint of the three moves are left out."""
+    """The links moved by each joint, joined into one body in the link frame; unmoved links are left out."""
     parts: list[list[RigidBody]] = [[], [], []]
     moving = [joint.name for joint in joints]
     for link in tree.links:

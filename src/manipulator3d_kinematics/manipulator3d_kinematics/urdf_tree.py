@@ -82,7 +82,9 @@ def parse_urdf(xml: str) -> UrdfTree:
     try:
         robot = ElementTree.fromstring(xml)
     except ElementTree.ParseError as error:
-        raise ValueError(f"the robot description is not XML ({error}); publish the expanded URDF, not a path or a xacro file") from error
+        raise ValueError(
+            f"the robot description is not XML ({error}); publish the expanded URDF, not a path or a xacro file"
+        ) from error
     if robot.tag != "robot":
         raise ValueError(f"the robot description's element is <{robot.tag}>; expected <robot>")
     name = robot.get("name", "robot")
@@ -91,7 +93,9 @@ def parse_urdf(xml: str) -> UrdfTree:
     for child, joint in elements.items():
         for link in (child, _end(joint, "parent")):
             if link not in links:
-                raise ValueError(f"{name}: joint {joint.get('name')} names the link '{link}', which the URDF does not have")
+                raise ValueError(
+                    f"{name}: joint {joint.get('name')} names the link '{link}', which the URDF does not have"
+                )
     roots = [link for link in links if link not in elements]
     if len(roots) != 1:
         raise ValueError(f"{name}: the URDF has the root links {roots}; expected exactly one")
@@ -113,7 +117,9 @@ def _joint(element: ElementTree.Element, parent: str, child: str, parent_pose: A
     name, kind = element.get("name", ""), element.get("type", "")
     pose = parent_pose @ _origin(element, f"joint {name}")
     axis_element = element.find("axis")
-    axis = np.array(_numbers(axis_element, "xyz", f"axis of joint {name}") if axis_element is not None else (1.0, 0.0, 0.0))
+    axis = np.array(
+        _numbers(axis_element, "xyz", f"axis of joint {name}") if axis_element is not None else (1.0, 0.0, 0.0)
+    )
     length = float(np.linalg.norm(axis))
     if kind not in ("fixed", "floating") and length < 1e-9:
         raise ValueError(f"joint {name}: its axis is {axis.tolist()}; expected a direction")
@@ -123,7 +129,9 @@ def _joint(element: ElementTree.Element, parent: str, child: str, parent_pose: A
     for tag, keys in (("limit", ("lower", "upper", "velocity", "effort")), ("dynamics", ("damping", "friction"))):
         found = element.find(tag)
         if found is not None:
-            given = (key for key in keys if key in found.attrib and not (kind == "continuous" and key in ("lower", "upper")))
+            given = (
+                key for key in keys if key in found.attrib and not (kind == "continuous" and key in ("lower", "upper"))
+            )
             limits.update({key: _number(found, key, f"joint {name}: {tag}") for key in given})
     direction = pose[:3, :3] @ axis / length if length > 0.0 else np.zeros(3)
     return Joint(name, kind, parent, child, element.find("mimic") is not None, pose, direction, limits)

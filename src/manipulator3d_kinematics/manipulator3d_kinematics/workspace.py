@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The set of points that the tool reaches under limits and floor.
 
-It is known from its cross-section: the points (w, z), w the distance from the yaw axis, that some shoulder and elbow angle reach, facing them or reaching
-over. A whole turn of the yaw axis makes that a body of revolution; a smaller range covers a sector, turned by the swing atan2(d, r) of the lateral offset,
-and facing and reaching over cover sectors of their own.
+It is known from its cross-section: the points (w, z), w the distance from the yaw axis, that some shoulder and elbow
+angle reach, facing them or reaching over. A whole turn of the yaw axis makes that a body of revolution; a smaller range
+covers a sector, turned by the swing atan2(d, r) of the lateral offset, and facing and reaching over cover sectors of
+their own.
 """
 
 from dataclasses import dataclass
@@ -28,8 +29,8 @@ class Workspace:
     """What the tool reaches.
 
     Attributes:
-        facing: outlines of the cross-section reached facing the target, each of shape (K, 2): m, distance from the yaw axis and height in the
-            base frame. Counter-clockwise around the set, clockwise around a hole.
+        facing: outlines of the cross-section reached facing the target, each of shape (K, 2): m, distance from the yaw
+            axis and height in the base frame. Counter-clockwise around the set, clockwise around a hole.
         over: the same for reaching over.
         section: the same for either.
         volume: m³; under the yaw limits.
@@ -52,7 +53,9 @@ def workspace(arm: ArmModel, cell: float = 0.01) -> Workspace:
         ValueError: the yaw axis is not perpendicular to the floor, or the cell is not above 0.
     """
     if not arm.is_upright:
-        raise ValueError(f"{arm.name}: the workspace is found for an upright yaw axis alone; its axis is {arm.mount[:3, 2]}")
+        raise ValueError(
+            f"{arm.name}: the workspace is found for an upright yaw axis alone; its axis is {arm.mount[:3, 2]}"
+        )
     if not cell > 0.0:
         raise ValueError(f"cell: {cell} m; it must be above 0")
     width, height = _grid(arm, cell)

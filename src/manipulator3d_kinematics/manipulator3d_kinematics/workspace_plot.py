@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the cross-section of the reachable set: `python -m manipulator3d_kinematics.workspace_plot capstone workspace.png`."""
+"""Draws the cross-section of the reachable set.
+
+`python -m manipulator3d_kinematics.workspace_plot capstone workspace.png`
+"""
 
 import sys
 from collections.abc import Sequence
