@@ -148,6 +148,10 @@ def arm_file(arm: Arm) -> str:
 
 def _joint(arm: Arm, wiring: Wiring, number: int) -> JointConfiguration:
     lower, upper = float(arm.lower[number]), float(arm.upper[number])
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        raise ValueError(
+            f"{arm.joint_names[number]}: its limits are {lower:g} and {upper:g} rad; the firmware needs finite ones"
+        )
     velocity = float(arm.velocity[number])
     direction = wiring.home_directions[number]
     home_velocity = min(_HOME_VELOCITY, velocity / 2.0)

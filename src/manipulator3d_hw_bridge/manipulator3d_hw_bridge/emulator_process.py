@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from manipulator3d_hw_bridge.board_settings import Arm, arm_file
+
 PROGRAM = "manipulator3d_emulator"
 VARIABLE = "MANIPULATOR3D_EMULATOR"
 
@@ -55,19 +57,24 @@ def find_emulator(environment: Mapping[str, str] = os.environ) -> Path:
 class EmulatorProcess:
     """An emulated board behind a pseudo-terminal; it never outlives the thread that started it.
 
+    The arm stands at its home position, which the board knows.
+
     Args:
         program: path of the emulator.
-        arguments: of the emulator, without the link.
+        arm: which arm.
+        arguments: more of them for the emulator.
     """
 
-    def __init__(self, program: Path, arguments: Sequence[str] = ()) -> None:
+    def __init__(self, program: Path, arm: Arm, arguments: Sequence[str] = ()) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="manipulator3d-")
         self.port = os.path.join(self._folder.name, "board")
+        description = Path(self._folder.name) / "arm"
+        description.write_text(arm_file(arm))
+        start = ",".join(f"{float(position):.9g}" for position in arm.home)
         command = [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), str(program)]
+        command += ["--link", self.port, "--arm-file", str(description), f"--start={start}", "--homed", *arguments]
         # In a session of its own: a Ctrl-C for the bridge must not take the board away before it is disarmed.
-        self._process = subprocess.Popen(
-            [*command, "--link", self.port, *arguments], stdin=subprocess.PIPE, start_new_session=True
-        )
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 
     @property
     def running(self) -> bool:

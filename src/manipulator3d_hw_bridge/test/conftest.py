@@ -267,6 +267,12 @@ def make_rig():
 
 
 @pytest.fixture
+def capstone():
+    """The numbers of the default arm."""
+    return Capstone()
+
+
+@pytest.fixture
 def rig():
     """A session and a fake board on one line."""
     return Rig()

@@ -34,8 +34,8 @@ def test_a_variable_that_names_nothing_is_refused():
 BOARD = '#!/bin/sh\ntouch "$2"\nexec sleep 1000\n'
 
 
-def test_it_starts_shows_its_port_and_ends_when_asked(tmp_path):
-    emulator = EmulatorProcess(program(tmp_path / "board", BOARD))
+def test_it_starts_shows_its_port_and_ends_when_asked(tmp_path, capstone):
+    emulator = EmulatorProcess(program(tmp_path / "board", BOARD), capstone)
     emulator.wait_ready(30.0)
     assert emulator.running
     emulator.stop()
@@ -43,15 +43,15 @@ def test_it_starts_shows_its_port_and_ends_when_asked(tmp_path):
     assert not os.path.exists(emulator.port)
 
 
-def test_a_program_that_ends_early_is_named(tmp_path):
-    emulator = EmulatorProcess(program(tmp_path / "board", "#!/bin/sh\nexit 3\n"))
+def test_a_program_that_ends_early_is_named(tmp_path, capstone):
+    emulator = EmulatorProcess(program(tmp_path / "board", "#!/bin/sh\nexit 3\n"), capstone)
     with pytest.raises(EmulatorError, match="manipulator3d_emulator ended with code 3 before its port was there"):
         emulator.wait_ready(30.0)
     emulator.stop()
 
 
-def test_a_port_that_never_comes_is_named(tmp_path):
-    emulator = EmulatorProcess(program(tmp_path / "board", "#!/bin/sh\nexec sleep 1000\n"))
+def test_a_port_that_never_comes_is_named(tmp_path, capstone):
+    emulator = EmulatorProcess(program(tmp_path / "board", "#!/bin/sh\nexec sleep 1000\n"), capstone)
     with pytest.raises(EmulatorError, match=r"its port .* is not there after 0.05 s"):
         emulator.wait_ready(0.05)
     emulator.stop()
@@ -60,8 +60,11 @@ def test_a_port_that_never_comes_is_named(tmp_path):
 def test_it_does_not_outlive_a_killed_parent(tmp_path):
     board = program(tmp_path / "board", BOARD)
     code = (
-        "import sys; from pathlib import Path; from manipulator3d_hw_bridge.emulator_process import EmulatorProcess\n"
-        f"emulator = EmulatorProcess(Path({str(board)!r})); emulator.wait_ready(30.0)\n"
+        "import sys; from pathlib import Path; from types import SimpleNamespace\n"
+        "from manipulator3d_hw_bridge.emulator_process import EmulatorProcess\n"
+        "arm = SimpleNamespace(home=[0.0] * 3, lower=[], upper=[], velocity=[], acceleration=[], "
+        "counts_per_revolution=[], base_height=0, upper_arm=0, lateral_offset=0, forearm=0)\n"
+        f"emulator = EmulatorProcess(Path({str(board)!r}), arm); emulator.wait_ready(30.0)\n"
         "print(emulator.pid, flush=True); sys.stdin.read()"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

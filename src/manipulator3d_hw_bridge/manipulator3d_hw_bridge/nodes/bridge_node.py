@@ -16,8 +16,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from manipulator3d_hw_bridge.arm_settings import board_settings, emulator_arguments
 from manipulator3d_hw_bridge.board_driver import BoardDriver
+from manipulator3d_hw_bridge.board_settings import BoardSettings, board_settings
 from manipulator3d_hw_bridge.board_status import (
     BoardStatus,
     Event,
@@ -34,7 +34,7 @@ from manipulator3d_hw_bridge.nodes.board_reports import diagnostics, hardware_st
 from manipulator3d_hw_bridge.nodes.home_action import HomeAction
 from manipulator3d_hw_bridge.request_queue import Outcome
 from manipulator3d_hw_bridge.serial_link import candidates
-from manipulator3d_hw_bridge.session import BoardSettings, Session
+from manipulator3d_hw_bridge.session import Session
 from manipulator3d_interfaces.msg import HardwareStatus
 from manipulator3d_kinematics import ArmModel
 from manipulator3d_node.error_code import ErrorCode
@@ -45,8 +45,9 @@ _STATUS_PERIOD = 0.2
 _DIAGNOSTICS_PERIOD = 1.0
 # s between two log lines about refused commands.
 _REFUSAL_LOG_PERIOD = 1.0
-# s that the Mega's boot loader and set-up take after the opening of its port has reset it.
-_BOOT_QUIET = 2.0
+_PUBLISHERS_LOG_PERIOD = 10.0
+# s that the Mega's boot loader and set-up take at most after the opening of its port has reset it.
+_BOOT_QUIET = 5.0
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 _SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -59,6 +60,8 @@ class BridgeNode(LifecycleNode):
     def __init__(self) -> None:
         super().__init__("bridge_node")
         self._options = declare_parameters(self, BridgeParameters)
+        self._wiring = self._options.wiring
+        self._arm: ArmModel | None = None
         self._settings: BoardSettings | None = None
         self._driver: BoardDriver | None = None
         self._emulator: EmulatorProcess | None = None
@@ -67,6 +70,7 @@ class BridgeNode(LifecycleNode):
         self._health = Health()
         self._measurement: Measurement | None = None
         self._refused = 0
+        self._refused_before = 0
         self._refusal = ""
 
         self._joint_states = self.create_publisher(JointState, "joint_states", 10)
@@ -86,17 +90,16 @@ class BridgeNode(LifecycleNode):
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Begin to look for the board; it need not be there yet."""
-        settings = self._settings
-        if settings is None:
+        if self._arm is None or self._settings is None:
             self.get_logger().error("no robot_description has arrived; start robot_state_publisher, then configure")
             return _FAILURE
         try:
-            port = self._start_emulator(settings) if self._options.hardware == EMULATED else self._options.port
+            port = self._start_emulator(self._arm) if self._options.hardware == EMULATED else self._options.port
         except EmulatorError as error:
             self.get_logger().error(str(error))
             return _FAILURE
         quiet = 0.0 if self._options.hardware == EMULATED else _BOOT_QUIET
-        self._driver = BoardDriver(Session(settings), lambda: candidates(port), self._on_event, quiet)
+        self._driver = BoardDriver(Session(self._settings), lambda: candidates(port), self._on_event, quiet)
         self._driver.start()
         return _SUCCESS
 
@@ -143,10 +146,10 @@ class BridgeNode(LifecycleNode):
             self._emulator.stop()
             self._emulator = None
 
-    def _start_emulator(self, settings: BoardSettings) -> str:
+    def _start_emulator(self, arm: ArmModel) -> str:
         """Start the emulated board; return its port."""
-        arguments = emulator_arguments(settings) + shlex.split(self._options.emulator_arguments)
-        self._emulator = EmulatorProcess(find_emulator(), arguments)
+        more = shlex.split(self._options.emulator_arguments)
+        self._emulator = EmulatorProcess(find_emulator(), arm, more)
         try:
             self._emulator.wait_ready()
         except EmulatorError:
@@ -184,10 +187,11 @@ class BridgeNode(LifecycleNode):
             return  # the board has been told what arm it moves; another one needs a new start
         try:
             arm = ArmModel.from_urdf(message.data)
+            settings = board_settings(arm, self._wiring, self._options.rate_hz, self._options.silence)
         except ValueError as error:
             self.get_logger().error(f"robot_description: {error}")
             return
-        self._settings = board_settings(arm, self._options.rate_hz, self._options.silence)
+        self._arm, self._settings = arm, settings
         self.get_logger().info(f"arm {arm.name}: {self._options.hardware} board")
         if self._options.autostart and self.trigger_configure() == _SUCCESS:
             self.trigger_activate()
@@ -285,8 +289,24 @@ class BridgeNode(LifecycleNode):
         self._hardware_status.publish(hardware_status(self._options.hardware, self._status, now))
 
     def _publish_diagnostics(self) -> None:
-        message = diagnostics(self.get_name(), self._status, self._health, self.get_clock().now().to_msg())
-        self._diagnostics.publish(message)
+        health = self._health
+        figures = {
+            "refused": str(self._refused),
+            "last reason": self._refusal,
+            "publishers": str(self._publisher_count()),
+        }
+        warnings = dict(health.warnings)
+        if self._publisher_count() > 1:
+            warnings["commands"] = f"{self._publisher_count()} publishers on joint_commands; stop all but one"
+            self.get_logger().warning(warnings["commands"], throttle_duration_sec=_PUBLISHERS_LOG_PERIOD)
+        elif self._refused > self._refused_before:
+            warnings["commands"] = f"{self._refused - self._refused_before} refused in the last second: {self._refusal}"
+        self._refused_before = self._refused
+        report = Health({**health.groups, "commands": figures}, warnings)
+        self._diagnostics.publish(diagnostics(self.get_name(), self._status, report, self.get_clock().now().to_msg()))
+
+    def _publisher_count(self) -> int:
+        return self.count_publishers("joint_commands")
 
 
 def main() -> None:
