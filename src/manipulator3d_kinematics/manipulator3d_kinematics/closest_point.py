@@ -9,6 +9,7 @@ minimum is taken for the global one as long as it is wider than a sample.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import asin, atan2, cos, hypot, isinf, pi, sin, sqrt
 from typing import NamedTuple
 
@@ -143,12 +144,15 @@ class _Search:
         elbows = [lower[2], upper[2]]
         elbows += [t for t in (fitted(a, lower[2], upper[2]) for a in (0.0, pi, -pi)) if t is not None]
         for shoulder in shoulders:
-            yield _Curve(lambda t2, t1=shoulder: (np.full_like(t2, t1), t2), lower[2], upper[2])  # type: ignore[misc]
+            yield _Curve(partial(_with_shoulder, shoulder), lower[2], upper[2])
         for elbow in elbows:
-            yield _Curve(lambda t1, t2=elbow: (t1, np.full_like(t1, t2)), lower[1], upper[1])  # type: ignore[misc]
+            yield _Curve(partial(_with_elbow, elbow), lower[1], upper[1])
         if not isinf(self._floor):
             for side in (False, True):
-        """Positions that meet the target in the arm's plane: yaw angle at a limit, or tool on the inner cylinder."""
+                yield _Curve(partial(self._floor_curve, side), lower[2], upper[2])
+
+    def _floor_curve(self, over: bool, t2: Array) -> tuple[Array, Array]:
+        return self._on_floor(t2, over), t2
 
     def _on_floor(self, t2: Array, over: bool) -> Array:
         """Shoulder angle that puts the tool point on the floor, NaN where none does."""
@@ -184,3 +188,11 @@ class _Search:
         t0 = float(self._yaw(np.array([radial]))[0])
         q = np.clip(arm.joint_angles(np.array([t0, t1, t2])), arm.lower, arm.upper).tolist()
         return q[0], q[1], q[2], (1 if sin(t2) < 0.0 else 0) + (2 if radial < 0.0 else 0)
+
+
+def _with_shoulder(t1: float, t2: Array) -> tuple[Array, Array]:
+    return np.full_like(t2, t1), t2
+
+
+def _with_elbow(t2: float, t1: Array) -> tuple[Array, Array]:
+    return t1, np.full_like(t1, t2)

@@ -70,6 +70,11 @@ class IkResult:
         return self._solutions[0][:3] if self._solutions else None
 
     @property
+    def solutions(self) -> list[Triple]:
+        """`alternatives` as plain floats."""
+        return [solution[:3] for solution in self._solutions]
+
+    @property
     def alternatives(self) -> tuple[Array, ...]:
         """All solutions within limits and above the floor, best first, `q` among them."""
         return tuple(np.array(solution[:3]) for solution in self._solutions)
