@@ -43,8 +43,8 @@ def test_arguments_reach_their_nodes() -> None:
 
 
 def test_rviz_starts_when_installed_and_is_refused_otherwise() -> None:
-    rviz = nodes_of(LaunchArguments(rviz=True), "rviz2")["rviz2"]
-    assert rviz.arguments == ("-d", "arm.rviz")
+    rviz = nodes_of(LaunchArguments(rviz=True, tf_prefix="left_"), "rviz2")["rviz2"]
+    assert rviz.arguments == ("-d", "arm.rviz", "-f", "left_base_link")
     assert not rviz.required
     with pytest.raises(ValueError, match="rviz:=true needs rviz2, which is not installed"):
         nodes_of(LaunchArguments(rviz=True))

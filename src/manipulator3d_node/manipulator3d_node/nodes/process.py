@@ -11,6 +11,9 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+# an idle executor waits in C, where no Python signal handler runs
+_SIGNAL_POLL_S = 0.25
+
 
 def run_node(make_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
     """Make a node and spin it until SIGINT, SIGTERM or the shutdown of its context.
@@ -35,13 +38,12 @@ def run_node(make_node: Callable[[], Node], args: Sequence[str] | None = None) -
         return 1
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    stopping.wakes(executor)
     # What exists now lives as long as the process; the collector need not walk it in the middle of a motion.
     gc.collect()
     gc.freeze()
     try:
         while rclpy.ok() and not stopping.requested:
-            executor.spin_once()
+            executor.spin_once(timeout_sec=_SIGNAL_POLL_S)
     except ExternalShutdownException:
         pass
     finally:
@@ -59,14 +61,8 @@ class _StopRequest:
 
     def __init__(self) -> None:
         self.requested = False
-        self._executor: SingleThreadedExecutor | None = None
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
 
-    def wakes(self, executor: SingleThreadedExecutor) -> None:
-        self._executor = executor
-
     def _on_signal(self, _number: int, _frame: object) -> None:
         self.requested = True
-        if self._executor is not None:
-            self._executor.wake()
