@@ -160,7 +160,7 @@ class CommandStream:
                 self._player.stop()
 
     def halt(self) -> None:
-        """Stop publishing at once, which ends what is being played; the receiver of the setpoints brings the arm to rest."""
+        """Stop publishing at once and end what is being played; the receiver brings the arm to rest."""
         with self._lock:
             self._interrupted = True
             self._active = False

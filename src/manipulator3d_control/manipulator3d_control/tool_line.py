@@ -48,7 +48,7 @@ class ToolLine:
         """First derivative of the joint angles by s, shape (3,), rad/m."""
         if self._length == 0.0:
             return np.zeros(3)
-        return np.linalg.solve(jacobian(self._arm, self.joints(s))[:3], self._direction)
+        return np.asarray(np.linalg.solve(jacobian(self._arm, self.joints(s))[:3], self._direction), dtype=np.float64)
 
 
 def plan_tool_line(arm: ArmModel, start: Array, end: Array, start_joints: Array) -> ToolLine:

@@ -98,8 +98,8 @@ class ArmMonitor:
         if self._off_since is not None and time.monotonic() - self._off_since > allowed:
             return Refusal(
                 ErrorCode.TRACKING_ERROR,
-                f"the measured arm is {self._error:.3f} rad from its command, more than the {tolerance:g} rad allowed, for "
-                f"over {allowed:g} s; look for an obstacle, a load or a weak supply, or move slower",
+                f"the measured arm is {self._error:.3f} rad from its command, above the {tolerance:g} rad allowed, for "
+                f"more than {allowed:g} s; look for an obstacle, a load or a weak supply, or move slower",
             )
         return None
 
@@ -125,7 +125,7 @@ class ArmMonitor:
         if age > self._parameters.state_timeout:
             return Refusal(
                 ErrorCode.STALE_STATE,
-                f"the last joint_states are {age:.2f} s old, more than the {self._parameters.state_timeout:g} s allowed; "
+                f"the last joint_states are {age:.2f} s old, above the {self._parameters.state_timeout:g} s allowed; "
                 "is the arm's driver running?",
             )
         return None

@@ -43,7 +43,7 @@ def joint_angles(joints: JointState, name: str, arm: ArmModel) -> Array:
     if len(joints.position) != 3 or len(names) != 3:
         raise Refusal(
             ErrorCode.INVALID_INPUT,
-            f"{name} has {len(joints.position)} positions and {len(joints.name)} names; give 3 positions for {expected}",
+            f"{name} has {len(joints.position)} positions and {len(joints.name)} names; give 3 for {expected}",
         )
     if set(names) != set(arm.joint_names):
         raise Refusal(ErrorCode.INVALID_INPUT, f"{name} names {', '.join(names)}; the arm's joints are {expected}")

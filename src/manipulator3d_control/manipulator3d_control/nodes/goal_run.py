@@ -79,7 +79,7 @@ class GoalRun:
             if waited >= parameters.settle_timeout:
                 raise Refusal(
                     ErrorCode.TRACKING_ERROR,
-                    f"the arm stands {off:.3f} rad from its goal {waited:.1f} s after the end of the motion, more than the "
+                    f"the arm stands {off:.3f} rad from its goal {waited:.1f} s after the end of the motion, above the "
                     f"{parameters.goal_tolerance:g} rad allowed; look for an obstacle, a load or a weak supply",
                 )
             await self.rest(_SETTLE_POLL_S)

@@ -78,12 +78,10 @@ class MoveToAction:
     def _plan(self, goal: MoveTo.Goal, arm: ArmModel, start: Array) -> Path:
         elbow = elbow_name(goal.elbow)
         if goal.target_type not in (MoveTo.Goal.TARGET_POINT, MoveTo.Goal.TARGET_JOINTS):
-            raise Refusal(
-                ErrorCode.INVALID_INPUT, f"target_type is {goal.target_type}; give TARGET_POINT or TARGET_JOINTS"
-            )
+            raise Refusal(ErrorCode.INVALID_INPUT, f"target_type is {goal.target_type}; give 0 (point) or 1 (joints)")
         if goal.path_type not in (MoveTo.Goal.STRAIGHT, MoveTo.Goal.JOINT_SPACE):
             raise Refusal(
-                ErrorCode.INVALID_INPUT, f"path_type is {goal.path_type}; give STRAIGHT (0) or JOINT_SPACE (1)"
+                ErrorCode.INVALID_INPUT, f"path_type is {goal.path_type}; give 0 (straight) or 1 (joint space)"
             )
         if goal.target_type == MoveTo.Goal.TARGET_JOINTS:
             return _checked(lambda: plan_joint_path(arm, start, joint_angles(goal.joints, "joints", arm)), joints=True)

@@ -40,7 +40,7 @@ class PickPlaceAction:
         self._ball = ball
         self._frames = frames
         self._markers = markers
-        self._gripper = node.create_client(SetBool, "set_gripper")
+        self._gripper: Any = node.create_client(SetBool, "set_gripper")
         self._server = ActionServer(
             node,
             PickPlace,
@@ -191,9 +191,7 @@ class _Cycles:
         while not answer.done():
             if waited >= self._desk.parameters.settle_timeout:
                 self._gripper.remove_pending_request(answer)
-                raise Refusal(
-                    ErrorCode.TIMEOUT, f"set_gripper gave no answer within {waited:.1f} s; is the driver stuck?"
-                )
+                raise Refusal(ErrorCode.TIMEOUT, f"set_gripper gave no answer in {waited:.1f} s; is the driver stuck?")
             await self._run.rest(0.05)
             waited += 0.05
         if not answer.result().success:
