@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The thread between the port and the session: opens, reads, writes, and tries again after every failure."""
 
+import contextlib
 import logging
 import os
 import select
@@ -50,6 +51,8 @@ class BoardDriver:
         self._calls: deque[Callable[[Session, float], None]] = deque()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._stopping = threading.Event()
+        self._lock = threading.RLock()
+        self._ended = False
         self._attempt = 0
         self._stable_port: str | None = None
         self._thread = threading.Thread(target=self._run, name="board_driver", daemon=True)
@@ -59,26 +62,37 @@ class BoardDriver:
         self._thread.start()
 
     def call(self, request: Callable[[Session, float], None]) -> None:
-        """Have `request(session, now)` run in the driver's thread, soon; may be called from any thread."""
-        self._calls.append(request)
-        self._wake()
+        """Have `request(session, now)` run in the driver's thread, soon; may be called from any thread.
+
+        After the end it runs here and now: the session then refuses it.
+        """
+        with self._lock:
+            if not self._ended:
+                self._calls.append(request)
+                self._wake()
+                return
+        request(self._session, time.monotonic())
+        self._deliver()
 
     def stop(self) -> None:
         """Have the board hold and disarm, close the port and end the thread; a second call does nothing."""
-        self._stopping.set()
-        self._wake()
+        with self._lock:
+            if self._ended:
+                return
+            self._stopping.set()
+            self._wake()
         if self._thread.is_alive():
             self._thread.join()
-        for descriptor in (self._wake_read, self._wake_write):
-            if descriptor >= 0:
-                os.close(descriptor)
-        self._wake_read = self._wake_write = -1
+        with self._lock:
+            self._ended = True
+            self._run_calls()
+            os.close(self._wake_read)
+            os.close(self._wake_write)
+        self._deliver()
 
     def _wake(self) -> None:
-        try:
+        with contextlib.suppress(BlockingIOError):  # the pipe is full, so the thread is about to wake
             os.write(self._wake_write, b"\0")
-        except BlockingIOError:
-            return  # the pipe is full, so the thread is about to wake
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -150,15 +164,10 @@ class BoardDriver:
             link.write(data)
 
     def _run_calls(self) -> None:
-        self._drain_wake()
+        with contextlib.suppress(BlockingIOError):  # nothing to read: the wait ended by itself
+            os.read(self._wake_read, 4096)
         while self._calls:
             self._calls.popleft()(self._session, time.monotonic())
-
-    def _drain_wake(self) -> None:
-        try:
-            os.read(self._wake_read, 4096)
-        except BlockingIOError:
-            return
 
     def _deliver(self) -> None:
         for event in self._session.take_events():

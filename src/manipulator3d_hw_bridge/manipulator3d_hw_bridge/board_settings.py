@@ -130,8 +130,8 @@ def board_settings(arm: Arm, wiring: Wiring, rate_hz: float, command_silence: fl
     return BoardSettings(bounds, _floats(arm.acceleration), _floats(arm.home), joints, board)
 
 
-def arm_file(arm: Arm) -> str:
-    """Return the description of an arm for the emulator: lines of key=value, SI units."""
+def arm_file(arm: Arm, wiring: Wiring) -> str:
+    """Return the description of an arm and its wiring for the emulator: lines of key=value, SI units."""
     numbers = {
         "base_height": (arm.base_height,),
         "upper_arm": (arm.upper_arm,),
@@ -139,9 +139,9 @@ def arm_file(arm: Arm) -> str:
         "forearm": (arm.forearm,),
         "lower": arm.lower,
         "upper": arm.upper,
-        "velocity": arm.velocity,
-        "acceleration": arm.acceleration,
         "counts_per_revolution": arm.counts_per_revolution,
+        "sign": wiring.signs,
+        "home_direction": wiring.home_directions,
     }
     return "".join(f"{key}={','.join(f'{float(value):.9g}' for value in row)}\n" for key, row in numbers.items())
 

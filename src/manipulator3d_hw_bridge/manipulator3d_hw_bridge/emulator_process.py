@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from manipulator3d_hw_bridge.board_settings import Arm, arm_file
+from manipulator3d_hw_bridge.board_settings import Arm, Wiring, arm_file
 
 PROGRAM = "manipulator3d_emulator"
 VARIABLE = "MANIPULATOR3D_EMULATOR"
@@ -61,15 +61,15 @@ class EmulatorProcess:
 
     Args:
         program: path of the emulator.
-        arm: which arm.
+        arm, wiring: which arm, and how it is connected.
         arguments: more of them for the emulator.
     """
 
-    def __init__(self, program: Path, arm: Arm, arguments: Sequence[str] = ()) -> None:
+    def __init__(self, program: Path, arm: Arm, wiring: Wiring, arguments: Sequence[str] = ()) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="manipulator3d-")
         self.port = os.path.join(self._folder.name, "board")
         description = Path(self._folder.name) / "arm"
-        description.write_text(arm_file(arm))
+        description.write_text(arm_file(arm, wiring))
         start = ",".join(f"{float(position):.9g}" for position in arm.home)
         command = [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), str(program)]
         command += ["--link", self.port, "--arm-file", str(description), f"--start={start}", "--homed", *arguments]

@@ -273,6 +273,18 @@ def capstone():
 
 
 @pytest.fixture
+def fake_board():
+    """A board that answers as docs/protocol.md says."""
+    return FakeBoard()
+
+
+@pytest.fixture
+def board_settings_of():
+    """Makes the settings of the default arm for a command silence in s."""
+    return settings
+
+
+@pytest.fixture
 def rig():
     """A session and a fake board on one line."""
     return Rig()

@@ -45,8 +45,9 @@ def test_a_wiring_that_there_is_not_is_refused(values, text):
 
 
 def test_the_emulator_is_told_the_arm(capstone):
-    lines = dict(line.split("=") for line in arm_file(capstone).splitlines())
+    lines = dict(line.split("=") for line in arm_file(capstone, Wiring(signs=(1, -1, 1))).splitlines())
     assert lines["lateral_offset"] == "-0.065"
+    assert lines["sign"] == "1,-1,1"
     assert lines["upper"] == "2.9,2.6,2.6"
     assert lines["counts_per_revolution"] == "8384,8384,8384"
 

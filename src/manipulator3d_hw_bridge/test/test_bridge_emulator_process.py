@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from manipulator3d_hw_bridge.board_settings import Wiring
 from manipulator3d_hw_bridge.emulator_process import EmulatorError, EmulatorProcess, find_emulator
 
 
@@ -35,7 +36,7 @@ BOARD = '#!/bin/sh\ntouch "$2"\nexec sleep 1000\n'
 
 
 def test_it_starts_shows_its_port_and_ends_when_asked(tmp_path, capstone):
-    emulator = EmulatorProcess(program(tmp_path / "board", BOARD), capstone)
+    emulator = EmulatorProcess(program(tmp_path / "board", BOARD), capstone, Wiring())
     emulator.wait_ready(30.0)
     assert emulator.running
     emulator.stop()
@@ -44,14 +45,14 @@ def test_it_starts_shows_its_port_and_ends_when_asked(tmp_path, capstone):
 
 
 def test_a_program_that_ends_early_is_named(tmp_path, capstone):
-    emulator = EmulatorProcess(program(tmp_path / "board", "#!/bin/sh\nexit 3\n"), capstone)
+    emulator = EmulatorProcess(program(tmp_path / "board", "#!/bin/sh\nexit 3\n"), capstone, Wiring())
     with pytest.raises(EmulatorError, match="manipulator3d_emulator ended with code 3 before its port was there"):
         emulator.wait_ready(30.0)
     emulator.stop()
 
 
 def test_a_port_that_never_comes_is_named(tmp_path, capstone):
-    emulator = EmulatorProcess(program(tmp_path / "board", "#!/bin/sh\nexec sleep 1000\n"), capstone)
+    emulator = EmulatorProcess(program(tmp_path / "board", "#!/bin/sh\nexec sleep 1000\n"), capstone, Wiring())
     with pytest.raises(EmulatorError, match=r"its port .* is not there after 0.05 s"):
         emulator.wait_ready(0.05)
     emulator.stop()
@@ -62,9 +63,10 @@ def test_it_does_not_outlive_a_killed_parent(tmp_path):
     code = (
         "import sys; from pathlib import Path; from types import SimpleNamespace\n"
         "from manipulator3d_hw_bridge.emulator_process import EmulatorProcess\n"
-        "arm = SimpleNamespace(home=[0.0] * 3, lower=[], upper=[], velocity=[], acceleration=[], "
+        "from manipulator3d_hw_bridge.board_settings import Wiring\n"
+        "arm = SimpleNamespace(home=[0.0] * 3, lower=[], upper=[], "
         "counts_per_revolution=[], base_height=0, upper_arm=0, lateral_offset=0, forearm=0)\n"
-        f"emulator = EmulatorProcess(Path({str(board)!r}), arm); emulator.wait_ready(30.0)\n"
+        f"emulator = EmulatorProcess(Path({str(board)!r}), arm, Wiring()); emulator.wait_ready(30.0)\n"
         "print(emulator.pid, flush=True); sys.stdin.read()"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

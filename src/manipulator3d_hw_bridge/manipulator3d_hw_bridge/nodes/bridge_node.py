@@ -149,7 +149,7 @@ class BridgeNode(LifecycleNode):
     def _start_emulator(self, arm: ArmModel) -> str:
         """Start the emulated board; return its port."""
         more = shlex.split(self._options.emulator_arguments)
-        self._emulator = EmulatorProcess(find_emulator(), arm, more)
+        self._emulator = EmulatorProcess(find_emulator(), arm, self._wiring, more)
         try:
             self._emulator.wait_ready()
         except EmulatorError:
