@@ -139,7 +139,7 @@ class _Search:
         lower, upper = self._lower, self._upper
         shoulders = [lower[1], upper[1]]
         if -1.0 < self._lowest_sine <= 1.0:
-            level = asin(self._lowest_sine + ON_BOUNDARY / self._arm.upper_arm if self._lowest_sine < 1.0 else 1.0)
+            level = asin(min(self._lowest_sine + ON_BOUNDARY / self._arm.upper_arm, 1.0))
             shoulders += [t for t in (fitted(a, lower[1], upper[1]) for a in (level, pi - level)) if t is not None]
         elbows = [lower[2], upper[2]]
         elbows += [t for t in (fitted(a, lower[2], upper[2]) for a in (0.0, pi, -pi)) if t is not None]

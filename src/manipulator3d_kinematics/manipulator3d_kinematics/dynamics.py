@@ -149,8 +149,7 @@ def _angles(arm: ArmModel, q: ArrayLike) -> tuple[Any, Any]:
     if is_batch(q):
         array = rows(q, "q")
         return (array if arm.is_plain else arm.theta(array)).T, np
-    one = triple(q, "q")
-    return (one if arm.is_plain else arm.theta(np.array(one)).tolist()), math
+    return arm.plain_theta(triple(q, "q")), math
 
 
 def _states(arm: ArmModel, q: ArrayLike, *rates: ArrayLike) -> Any:
@@ -167,7 +166,7 @@ def _states(arm: ArmModel, q: ArrayLike, *rates: ArrayLike) -> Any:
     moving = [triple(rate, name) for rate, name in zip(rates, names, strict=False)]
     if arm.is_plain:
         return [one, *moving, math]
-    return [arm.theta(np.array(one)).tolist(), *((np.array(rate) * arm.sign).tolist() for rate in moving), math]
+    return [arm.plain_theta(one), *((np.array(rate) * arm.sign).tolist() for rate in moving), math]
 
 
 def _vector(arm: ArmModel, parts: tuple[Any, Any, Any]) -> Array:

@@ -30,9 +30,7 @@ def forward_kinematics(arm: ArmModel, q: ArrayLike) -> Array:
 
 def tool_point(arm: ArmModel, q: Triple) -> Triple:
     """The same for one position given and returned as plain floats; for callers that count microseconds."""
-    t0, t1, t2 = q
-    if not arm.is_plain:
-        t0, t1, t2 = (s * a + o for s, a, o in zip(arm.sign.tolist(), q, arm.offset.tolist(), strict=True))
+    t0, t1, t2 = arm.plain_theta(q)
     t12 = t1 + t2
     c0, s0, d = cos(t0), sin(t0), arm.lateral_offset
     radial = arm.shoulder_offset + arm.upper_arm * cos(t1) + arm.forearm * cos(t12)

@@ -18,8 +18,10 @@ UP_BIT = 1
 
 def yaw_is_free(arm: ArmModel, target: Triple) -> bool:
     """Tell whether the tool stays at the target whatever the yaw angle is."""
-    x, y, _ = arm.mount[:3, :3].T @ (np.array(target) - arm.mount[:3, 3])
-    return arm.lateral_offset == 0.0 and hypot(x, y) <= ON_AXIS
+    if arm.lateral_offset != 0.0:
+        return False
+    x, y, _ = target if arm.is_plain else arm.mount[:3, :3].T @ (np.array(target) - arm.mount[:3, 3])
+    return hypot(x, y) <= ON_AXIS
 
 
 class IkStatus(IntEnum):

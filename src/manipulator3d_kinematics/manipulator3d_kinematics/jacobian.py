@@ -26,9 +26,7 @@ def jacobian(arm: ArmModel, q: ArrayLike) -> Array:
     """
     if is_batch(q):
         return _jacobians(arm, rows(q, "q"))
-    t0, t1, t2 = triple(q, "q")
-    if not arm.is_plain:
-        t0, t1, t2 = (s * a + o for s, a, o in zip(arm.sign.tolist(), (t0, t1, t2), arm.offset.tolist(), strict=True))
+    t0, t1, t2 = arm.plain_theta(triple(q, "q"))
     c0, s0, d = cos(t0), sin(t0), arm.lateral_offset
     forearm_in, forearm_up = arm.forearm * cos(t1 + t2), arm.forearm * sin(t1 + t2)
     inward, up = arm.upper_arm * cos(t1) + forearm_in, arm.upper_arm * sin(t1) + forearm_up

@@ -30,7 +30,7 @@ def manipulability(arm: ArmModel, q: ArrayLike) -> float | Array:
         _, t1, t2 = arm.theta(rows(q, "q")).T
         radial = arm.shoulder_offset + arm.upper_arm * np.cos(t1) + arm.forearm * np.cos(t1 + t2)
         return np.asarray(arm.upper_arm * arm.forearm * np.abs(np.sin(t2) * radial))
-    _, t1, t2 = arm.theta(np.array(triple(q, "q"))).tolist()
+    _, t1, t2 = arm.plain_theta(triple(q, "q"))
     radial = arm.shoulder_offset + arm.upper_arm * cos(t1) + arm.forearm * cos(t1 + t2)
     return arm.upper_arm * arm.forearm * abs(sin(t2) * radial)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from manipulator3d_kinematics.checked_numbers import Array, read_only, triple
+from manipulator3d_kinematics.checked_numbers import Array, Triple, read_only, triple
 from manipulator3d_kinematics.rigid_body import RigidBody, combined
 
 if TYPE_CHECKING:
@@ -240,6 +240,13 @@ class ArmModel:
     def theta(self, q: Array) -> Array:
         """Angles of the DH table from joint angles, shape (..., 3)."""
         return self.sign * q + self.offset
+
+    def plain_theta(self, q: Triple) -> Triple:
+        """The same from and to plain floats."""
+        if self.is_plain:
+            return q
+        a, b, c = (s * angle + o for s, angle, o in zip(self.sign.tolist(), q, self.offset.tolist(), strict=True))
+        return a, b, c
 
     def joint_angles(self, theta: Array) -> Array:
         """Joint angles from angles of the DH table, shape (..., 3)."""

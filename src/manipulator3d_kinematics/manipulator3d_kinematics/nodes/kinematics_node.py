@@ -6,6 +6,7 @@ import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import dist, isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,7 @@ class KinematicsNode(Node):
 
     def __init__(self, **options: Any) -> None:
         super().__init__("kinematics_node", **options)
-        self._parameters = declare_parameters(self, KinematicsParameters)
+        self._settings = declare_parameters(self, KinematicsParameters)
         self._arm: ArmModel | None = None
         self._no_arm = f"no robot description has come on {self.resolve_topic_name('robot_description')} yet"
         self._joint_states: JointState | None = None
@@ -102,7 +103,7 @@ class KinematicsNode(Node):
             self.get_logger().error(self._no_arm)
             return
         self.get_logger().info(f"answering for the arm '{self._arm.name}', base frame {self._base(self._arm)}")
-        if self._parameters.workspace:
+        if self._settings.workspace:
             try:
                 self._markers.publish(workspace_marker(self._arm, self._base(self._arm)))
             except ValueError as error:
@@ -112,7 +113,7 @@ class KinematicsNode(Node):
         self._joint_states = message
 
     def _base(self, arm: ArmModel) -> str:
-        return self._parameters.base_frame or arm.base_frame
+        return self._settings.base_frame or arm.base_frame
 
     def _counted(self, name: str, answer: Callable[[ArmModel, Any, Any], None]) -> Callable[[Any, Any], Any]:
         """A service callback that turns refusals into answers and measures the time."""
@@ -142,16 +143,17 @@ class KinematicsNode(Node):
         target = self._frame.point(arm, self._base(arm), request.target)
         if isinstance(target, FrameRefusal):
             raise _Refusal(target.code, target.message)
-        result = inverse_kinematics(arm, target, elbow, seed, request.allow_closest, self._parameters.preferred_elbow)
+        result = inverse_kinematics(arm, target, elbow, seed, request.allow_closest, self._settings.preferred_elbow)
         response.message = result.message
-        if result.angles is None or result.achieved is None or result.error is None:
+        achieved = result.achieved
+        if achieved is None:
             response.error_code = int(result.status)
             return
         response.success = True
-        response.solution = _joint_state(arm, result.angles)
         response.alternatives = [_joint_state(arm, q) for q in result.solutions]
-        response.achieved.x, response.achieved.y, response.achieved.z = result.achieved
-        response.position_error = result.error
+        response.solution = response.alternatives[0]
+        response.achieved.x, response.achieved.y, response.achieved.z = achieved
+        response.position_error = dist(target, achieved)
         response.manipulability = result.manipulability
         response.elbow = _ELBOW_NUMBERS[result.elbow or "down"]
 
@@ -160,8 +162,8 @@ class KinematicsNode(Node):
         if self._joint_states is None:
             return None
         positions = dict(zip(self._joint_states.name, self._joint_states.position, strict=False))
-        present = [positions.get(name, np.nan) for name in arm.joint_names]
-        return (present[0], present[1], present[2]) if np.isfinite(present).all() else None
+        a, b, c = (positions.get(name, nan) for name in arm.joint_names)
+        return (a, b, c) if isfinite(a + b + c) else None
 
     def _solve_fk(self, arm: ArmModel, request: SolveFK.Request, response: SolveFK.Response) -> None:
         q = ordered_positions(arm, request.joints.name, request.joints.position, "joints")
@@ -182,10 +184,10 @@ class KinematicsNode(Node):
         numbers = np.array(request.targets)
         if len(numbers) % 3:
             raise ValueError(f"targets: {len(numbers)} numbers; expected three for each target (x y z in turn)")
-        if len(numbers) > 3 * self._parameters.batch_limit:
+        if len(numbers) > 3 * self._settings.batch_limit:
             raise ValueError(
                 f"targets: {len(numbers) // 3} targets; the parameter batch_limit allows "
-                f"{self._parameters.batch_limit}; ask in parts or raise it"
+                f"{self._settings.batch_limit}; ask in parts or raise it"
             )
         pose = self._frame.pose(arm, self._base(arm), request.header.frame_id)
         if isinstance(pose, FrameRefusal):
@@ -193,7 +195,7 @@ class KinematicsNode(Node):
         targets = numbers.reshape(-1, 3)
         if not np.array_equal(pose, np.eye(4)):
             targets = targets @ pose[:3, :3].T + pose[:3, 3]
-        q, status = inverse_kinematics_batch(arm, targets, elbow, self._parameters.preferred_elbow)
+        q, status = inverse_kinematics_batch(arm, targets, elbow, self._settings.preferred_elbow)
         response.success = True
         response.joint_names = list(arm.joint_names)
         response.solutions = array("d", q.tobytes())
