@@ -32,7 +32,9 @@ def make_environment(places: Places, wheels: bool, with_tests: bool) -> None:
 
 
 def _create(places: Places, wheels: bool) -> None:
-    inputs = fingerprint([], [sys.executable, sys.version, str(places.environment), str(wheels)])
+    # the interpreter itself, so that an activated environment of something else makes no difference
+    interpreter = os.path.realpath(sys.executable)
+    inputs = fingerprint([], [interpreter, sys.version, str(places.environment), str(wheels)])
     stamp = Stamp(places.stamp("venv"))
     if stamp.holds(inputs) and places.python.exists():
         return
@@ -43,7 +45,7 @@ def _create(places: Places, wheels: bool) -> None:
         )
     for step in ("venv", "packages-runtime", "packages-test"):
         Stamp(places.stamp(step)).clear()
-    command = [sys.executable, "-m", "venv", "--clear", str(places.environment)]
+    command = [interpreter, "-m", "venv", "--clear", str(places.environment)]
     if not wheels:
         command.insert(-1, "--system-site-packages")
     run_step("Making the virtual environment", command, places.log("venv"), os.environ)
