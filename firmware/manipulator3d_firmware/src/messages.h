@@ -9,7 +9,7 @@
 
 namespace messages {
 
-const uint32_t PROTOCOL_HASH = 0xABAC28F8UL;
+const uint32_t PROTOCOL_HASH = 0xD9F55CD7UL;
 const uint8_t MAX_FRAME_BYTES = 63;  // on the wire, delimiter included
 const uint16_t CRC_INITIAL = 0xFFFF;
 const uint32_t BAUD = 115200;
@@ -36,7 +36,7 @@ const uint8_t SPEED_LIMIT = 5;  // the measured speed is above 1.5 times its lim
 const uint8_t TRACKING_ERROR = 6;  // the joint is too far from its setpoint; holds where it is
 const uint8_t STALL = 7;  // driven hard without moving; motors off
 const uint8_t ENCODER = 8;  // too many illegal encoder transitions; motors off
-const uint8_t LIMIT_SWITCH = 9;  // a limit switch closed outside homing; brakes and holds
+const uint8_t LIMIT_SWITCH = 9;  // a home switch closed away from its position, so counts were lost; brakes and holds
 const uint8_t LOOP_OVERRUN = 10;  // the control interrupt missed its period; motors off
 const uint8_t HOMING_FAILED = 11;  // a home switch was not found within its time or travel, or did not open; holds
 }  // namespace Fault
@@ -52,7 +52,7 @@ const uint8_t FAULTED = 6;  // a fault is latched; reset it first
 const uint8_t WRONG_MODE = 7;  // not possible in the present mode
 const uint8_t JOINT_LIMIT = 8;  // the setpoint or its braking distance is outside the joint limits
 const uint8_t SPEED_LIMIT = 9;  // the setpoint is faster than the speed limit
-const uint8_t JUMP = 10;  // the setpoint cannot be reached from the one before within the speed limit
+const uint8_t JUMP = 10;  // the setpoint cannot be reached from the one before within the speed limit and four times the acceleration limit
 const uint8_t LATE = 11;  // the setpoint's time is past or not after the one before
 const uint8_t QUEUE_FULL = 12;  // the setpoint queue is full
 const uint8_t TOO_FAR_AHEAD = 13;  // more than 0.25 s between a setpoint and the one before

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, ClassVar, Self
 
 # Both sides must have the same.
-PROTOCOL_HASH = 0xABAC28F8
+PROTOCOL_HASH = 0xD9F55CD7
 # Longest frame on the wire, delimiter included.
 MAX_FRAME_BYTES = 63
 # Start value of binascii.crc_hqx.
@@ -42,7 +42,7 @@ class Fault(IntEnum):
     TRACKING_ERROR = 6  # the joint is too far from its setpoint; holds where it is
     STALL = 7  # driven hard without moving; motors off
     ENCODER = 8  # too many illegal encoder transitions; motors off
-    LIMIT_SWITCH = 9  # a limit switch closed outside homing; brakes and holds
+    LIMIT_SWITCH = 9  # a home switch closed away from its position, so counts were lost; brakes and holds
     LOOP_OVERRUN = 10  # the control interrupt missed its period; motors off
     HOMING_FAILED = 11  # a home switch was not found within its time or travel, or did not open; holds
 
@@ -59,7 +59,7 @@ class Reason(IntEnum):
     WRONG_MODE = 7  # not possible in the present mode
     JOINT_LIMIT = 8  # the setpoint or its braking distance is outside the joint limits
     SPEED_LIMIT = 9  # the setpoint is faster than the speed limit
-    JUMP = 10  # the setpoint cannot be reached from the one before within the speed limit
+    JUMP = 10  # the setpoint cannot be reached from the one before within the speed limit and four times the acceleration limit
     LATE = 11  # the setpoint's time is past or not after the one before
     QUEUE_FULL = 12  # the setpoint queue is full
     TOO_FAR_AHEAD = 13  # more than 0.25 s between a setpoint and the one before
@@ -224,14 +224,14 @@ class JointConfiguration(Message, id=0x02, sender="both", size=47):
     counts_per_radian: float = _wire("u32", "1/rad", steps=1000, bounds=(10000, 100000000), default=1334.355)
     # 1 when positive drive raises the angle and the count, -1 when both fall
     sign: int = _wire("i8", bounds=(-1, 1), default=1)
-    proportional: float = _wire("u16", "1/rad", steps=100, default=16.0)  # drive per position error
-    integral: float = _wire("u16", "1/(rad s)", steps=10, default=120.0)  # drive per integrated position error
-    derivative: float = _wire("u16", "s/rad", steps=10000, default=0.5)  # drive per measured velocity
+    proportional: float = _wire("u16", "1/rad", steps=100, default=40.0)  # drive per position error
+    integral: float = _wire("u16", "1/(rad s)", steps=10, default=800.0)  # drive per integrated position error
+    derivative: float = _wire("u16", "s/rad", steps=10000, default=0.8)  # drive per measured velocity
     # drive per commanded velocity; makes up for `derivative` and the motor's back-EMF
-    velocity_feedforward: float = _wire("u16", "s/rad", steps=10000, default=0.62)
+    velocity_feedforward: float = _wire("u16", "s/rad", steps=10000, default=0.92)
     # drive per commanded acceleration
     acceleration_feedforward: float = _wire("u16", "s²/rad", steps=100000, default=0.013)
-    deadband: float = _wire("u8", steps=1000, default=0.05)  # drive that overcomes friction
+    deadband: float = _wire("u8", steps=1000, default=0.07)  # drive that overcomes friction
     drive_limit: float = _wire("u8", steps=100, bounds=(0, 100), default=1.0)  # largest drive
     slew: int = _wire("u16", "1/s", bounds=(2, 1000), default=200)  # largest change of the drive
     lower: float = _wire("i24", "rad", steps=1000000, default=-2.9)  # lower position limit

@@ -57,7 +57,7 @@ void Control::measure(const Inputs& inputs) {
       switch_ticks_[j] = 0;
       switches_ ^= bit;
       const bool closed = (switches_ & bit) != 0;
-      if (closed && (mode_ == Mode::HOLD || mode_ == Mode::TRACK)) raise(Fault::LIMIT_SWITCH, j);
+      if (closed && (mode_ == Mode::HOLD || mode_ == Mode::TRACK) && switch_is_misplaced(j)) raise(Fault::LIMIT_SWITCH, j);
     }
   }
   if (inputs.emergency_stop_open == stop_open_) {
@@ -67,6 +67,12 @@ void Control::measure(const Inputs& inputs) {
     stop_open_ = !stop_open_;
   }
   if (stop_open_ && has_stop_ && fault_ != Fault::EMERGENCY_STOP_INPUT) raise(Fault::EMERGENCY_STOP_INPUT, NO_JOINT);
+}
+
+bool Control::switch_is_misplaced(uint8_t j) const {
+  if ((known_ & (1 << j)) == 0) return false;
+  const int32_t off = (joints_[j].counts << 8) - settings_[j].home_position;
+  return off > LIMIT_MARGIN_Q8 || off < -LIMIT_MARGIN_Q8;
 }
 
 void Control::supervise() {

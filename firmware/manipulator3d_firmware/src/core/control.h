@@ -86,6 +86,7 @@ class Control {
 
   void measure(const Inputs& inputs);
   void supervise();
+  bool switch_is_misplaced(uint8_t j) const;
   void command();
   void follow();
   void ramp_all();
@@ -96,6 +97,7 @@ class Control {
   void raise(uint8_t code, uint8_t joint);
   bool still() const;
   bool predict(uint32_t ahead, Knot* knot) const;
+  bool is_gentle(const Segment& segment, uint8_t* joint) const;
   uint8_t check(const Knot& from, const Knot& to, uint8_t* joint) const;
 
   JointSettings settings_[JOINTS];

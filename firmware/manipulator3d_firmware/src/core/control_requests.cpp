@@ -12,6 +12,10 @@ const uint8_t START_TICKS = 4;
 const uint8_t LONGEST_TICKS = 250;
 // Q8: what rounding of positions and times may add to the way between two setpoints.
 const int32_t JUMP_MARGIN = 2L << 8;
+// A segment may take this many times the acceleration limit: catching up after a late setpoint needs more than the limit.
+const uint8_t GENTLE = 4;
+// Q24 and ticks: what rounding adds to the acceleration of a segment.
+const int32_t ROUNDING_Q24 = 1L << 21;
 // Q8: a setpoint's braking distance may pass a limit by this.
 const int32_t BRAKE_MARGIN = 20L << 8;
 
@@ -204,6 +208,21 @@ uint8_t Control::check(const Knot& from, const Knot& to, uint8_t* joint) const {
   return 0;
 }
 
+bool Control::is_gentle(const Segment& segment, uint8_t* joint) const {
+  for (uint8_t j = 0; j < JOINTS; ++j) {
+    // The acceleration is linear, so its largest value is at an end.
+    const Axis& axis = segment.axes[j];
+    const int64_t begin = static_cast<int64_t>(axis.acceleration) - axis.jerk;
+    const int64_t end = begin + static_cast<int64_t>(axis.jerk) * segment.ticks;
+    const int64_t bound = static_cast<int64_t>(settings_[j].acceleration) * GENTLE + ROUNDING_Q24 / segment.ticks;
+    if (begin > bound || begin < -bound || end > bound || end < -bound) {
+      *joint = j;
+      return false;
+    }
+  }
+  return true;
+}
+
 uint8_t Control::append(const Knot& knot, uint8_t* joint) {
   *joint = NO_JOINT;
   if (mode_ != Mode::TRACK) return Reason::WRONG_MODE;
@@ -213,6 +232,7 @@ uint8_t Control::append(const Knot& knot, uint8_t* joint) {
   const uint8_t reason = check(from, knot, joint);
   if (reason != 0) return reason;
   make_segment(from, knot, &queue_.back());
+  if (!is_gentle(queue_.back(), joint)) return Reason::JUMP;
   InterruptLock lock;
   // Meanwhile the last segment may have ended, or the time to start this one may have passed.
   const bool in_time = continued ? segment_left_ > 0 || !queue_.empty() : static_cast<int32_t>(from.tick - tick_) > 0;

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The emulated board in virtual time, and a host that speaks with it: for tests and benchmarks."""
+
+import binascii
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cobs import cobs
+
+from manipulator3d_hw_bridge import messages
+from manipulator3d_hw_bridge.messages import Message
+
+HOME = (0.0, 1.2, -1.6)
+LOWER, UPPER = (-2.9, -0.5, -2.6), (2.9, 2.6, 2.6)
+VELOCITY, ACCELERATION = (2.0, 1.5, 2.0), (8.0, 6.0, 8.0)
+
+M = TypeVar("M", bound=Message)
+
+
+class Observation(ctypes.Structure):
+    """What only the plant knows; SI units."""
+
+    _fields_ = [
+        ("time", ctypes.c_double),
+        ("position", ctypes.c_double * 3),
+        ("velocity", ctypes.c_double * 3),
+        ("drive", ctypes.c_double * 3),
+        ("current", ctypes.c_double * 3),
+        ("mode", ctypes.c_int32),
+        ("fault", ctypes.c_int32),
+        ("fault_joint", ctypes.c_int32),
+        ("known", ctypes.c_int32),
+        ("gripper_pulse_us", ctypes.c_int32),
+        ("powered", ctypes.c_int32),
+    ]
+
+
+def encode(message: Message, sequence: int) -> bytes:
+    """Return a frame."""
+    content = bytes([message.ID, sequence]) + message.pack()
+    crc = binascii.crc_hqx(content, messages.CRC_INITIAL)
+    return cobs.encode(content + crc.to_bytes(2, "little")) + b"\0"
+
+
+def decode(data: bytes) -> Iterator[tuple[int, Message]]:
+    """Give sequence number and message of each frame; anything invalid raises."""
+    for part in data.split(b"\0"):
+        if part:
+            content = cobs.decode(part)
+            assert binascii.crc_hqx(content[:-2], messages.CRC_INITIAL) == int.from_bytes(content[-2:], "little")
+            yield content[1], messages.MESSAGES[content[0]].unpack(content[2:-2])
+
+
+def load(folder: Path) -> ctypes.CDLL:
+    """Load the emulated board from a build folder."""
+    library = ctypes.CDLL(str(folder / "libmanipulator3d_virtual_board.so"))
+    library.emulator_create.restype = ctypes.c_void_p
+    library.emulator_read.restype = ctypes.c_size_t
+    for name in ("destroy", "write", "read", "advance", "command", "observe"):
+        getattr(library, f"emulator_{name}").argtypes = {
+            "destroy": [ctypes.c_void_p],
+            "write": [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t],
+            "read": [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t],
+            "advance": [ctypes.c_void_p, ctypes.c_uint32],
+            "command": [ctypes.c_void_p, ctypes.c_char_p],
+            "observe": [ctypes.c_void_p, ctypes.POINTER(Observation)],
+        }[name]
+    return library
+
+
+class EmulatedPort:
+    """Bytes and milliseconds of an emulated board."""
+
+    def __init__(
+        self, library: ctypes.CDLL, start: Sequence[float] = HOME, homed: bool = True, arm: str = ""
+    ) -> None:
+        self._library = library
+        self._board = library.emulator_create(arm.encode(), (ctypes.c_double * 3)(*start), int(homed))
+        assert self._board, "the emulator refused the arm"
+
+    def close(self) -> None:
+        """Free the board."""
+        self._library.emulator_destroy(self._board)
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the board."""
+        self._library.emulator_write(self._board, data, len(data))
+
+    def read(self) -> bytes:
+        """Return the bytes that have come."""
+        buffer = ctypes.create_string_buffer(4096)
+        count = self._library.emulator_read(self._board, buffer, 4096)
+        return buffer.raw[:count]
+
+    def advance(self, ms: int) -> None:
+        """Let time pass."""
+        self._library.emulator_advance(self._board, ms)
+
+    def command(self, text: str) -> None:
+        """Inject a fault."""
+        assert self._library.emulator_command(self._board, text.encode()), text
+
+    def observe(self) -> Observation:
+        """Look at the plant."""
+        seen = Observation()
+        self._library.emulator_observe(self._board, ctypes.byref(seen))
+        return seen
+
+
+class Host:
+    """Sends messages and keeps what comes back; everything in virtual time."""
+
+    def __init__(self, port: Any) -> None:
+        self.port = port
+        self.sequence = 0
+        self.received: list[Message] = []
+        self._rest = b""
+
+    def send(self, message: Message) -> int:
+        """Send a message and return its sequence number."""
+        used = self.sequence
+        self.port.write(encode(message, used))
+        self.sequence = (used + 1) % 256
+        return used
+
+    def run(self, ms: int) -> list[Message]:
+        """Let time pass and return the messages of that time."""
+        self.port.advance(ms)
+        data = self._rest + self.port.read()
+        whole, _, self._rest = data.rpartition(b"\0")
+        new = [message for _, message in decode(whole)]
+        self.received += new
+        return new
+
+    def run_alive(self, ms: int) -> list[Message]:
+        """Let time pass while the host shows that it is there."""
+        new = []
+        for _ in range(0, ms, 20):
+            self.send(messages.SynchroniseClock(token=0))
+            new += self.run(20)
+        return new
+
+    def last(self, kind: type[M]) -> M:
+        """Return the newest message of a kind."""
+        return next(message for message in reversed(self.received) if isinstance(message, kind))
+
+    def request(self, message: Message, ms: int = 60) -> messages.Acknowledge | messages.Refuse:
+        """Send a request and return its answer."""
+        used = self.send(message)
+        for _ in range(ms):
+            for new in self.run(1):
+                if isinstance(new, messages.Acknowledge | messages.Refuse) and new.sequence == used:
+                    return new
+        raise AssertionError(f"no answer to {message} after {ms} ms")
+
+    def do(self, message: Message) -> None:
+        """Send a request that must be carried out."""
+        answer = self.request(message)
+        assert isinstance(answer, messages.Acknowledge), (
+            f"{message} refused: {messages.Reason(answer.reason).name}, joint {answer.joint}"
+        )
+
+    def refused(self, message: Message) -> messages.Reason:
+        """Send a request that must be refused; return why."""
+        answer = self.request(message)
+        assert isinstance(answer, messages.Refuse), f"{message} was carried out"
+        return messages.Reason(answer.reason)
+
+    def configure(self, board: messages.BoardConfiguration | None = None, **changes: Any) -> None:
+        """Send the configuration of the default arm with some changes for all joints."""
+        for joint in range(3):
+            self.do(joint_configuration(joint, **changes))
+        self.do(board or messages.BoardConfiguration())
+
+    @property
+    def state(self) -> messages.State:
+        """The newest state."""
+        return self.last(messages.State)
+
+    def follow(self, path: Callable[[float], tuple[Sequence[float], Sequence[float]]], duration: float,
+               lead: float = 0.1, each: Callable[[float, Observation], None] | None = None) -> None:
+        """Send setpoints of a path (time → positions, velocities) at 100 Hz, `lead` s ahead, until it is done."""
+        self.run(1)
+        start = self.port_time() + lead
+        count = round(duration * 100) + 1
+        for k in range(count + round(lead * 100)):
+            if k < count:
+                position, velocity = path(k / 100)
+                time = round((start + k / 100) * 1e6) % (1 << 32)
+                self.send(messages.Setpoint(time=time, position=tuple(position), velocity=tuple(velocity)))
+            else:
+                self.send(messages.SynchroniseClock(token=0))
+            for _ in range(10):
+                self.run(1)
+                if each is not None:
+                    seen = self.port.observe()
+                    each(seen.time - start, seen)
+
+    def port_time(self) -> float:
+        """Board time in s, asked over the line."""
+        self.send(messages.SynchroniseClock(token=7))
+        self.run(5)
+        return self.last(messages.Clock).time * 1e-6 + 0.003
+
+
+def joint_configuration(joint: int, **changes: Any) -> messages.JointConfiguration:
+    """Return the configuration of a joint of the default arm."""
+    values = {
+        "joint": joint, "lower": LOWER[joint], "upper": UPPER[joint], "velocity": VELOCITY[joint],
+        "acceleration": ACCELERATION[joint], "home_position": LOWER[joint],
+    } | changes  # fmt: skip
+    return messages.JointConfiguration(**values)
