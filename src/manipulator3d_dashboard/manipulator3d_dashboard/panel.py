@@ -59,9 +59,10 @@ class Panel:
         self._buttons: dict[Command, viser.GuiButtonHandle] = {}
         self._shown: tuple[str, str, frozenset[Command], bool] | None = None
         self._mode = gui.add_html("")
-        self._fault = gui.add_markdown("", visible=False)
         for command in _TOP_BUTTONS:
             self._add_button(command)
+        # below the buttons, so that none of them moves when a fault comes up
+        self._fault = gui.add_markdown("", visible=False)
         with gui.add_folder("Task"):
             self._fields: dict[str, viser.GuiVector3Handle] = {}
             self._verdicts: dict[str, viser.GuiMarkdownHandle] = {}

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import trimesh
 
+from manipulator3d_dashboard.glb import Part, glb
 from manipulator3d_dashboard.pose import rotate
 from manipulator3d_dashboard.urdf_drawing import Colour, Shape
 
@@ -100,28 +100,11 @@ def link_as_glb(shapes: Sequence[Shape], ghost: bool = False) -> bytes:
         shapes: at least one.
         ghost: draw it in one translucent colour instead of its own ones.
     """
-    scene = trimesh.Scene()
     by_colour: dict[Colour, list[Surface]] = {}
     for shape in shapes:
-        colour = _GHOST if ghost else shape.colour
-        by_colour.setdefault(colour, []).append(surface_of(shape))
-    for colour, surfaces in by_colour.items():
-        surface = join(surfaces)
-        material = trimesh.visual.material.PBRMaterial(
-            baseColorFactor=[round(255 * value) for value in colour],
-            metallicFactor=0.0 if ghost else _METALLIC,
-            roughnessFactor=1.0 if ghost else _ROUGHNESS,
-            alphaMode="OPAQUE" if colour[3] >= 1.0 else "BLEND",
-        )
-        mesh = trimesh.Trimesh(
-            surface.vertices,
-            surface.faces,
-            vertex_normals=surface.normals,
-            visual=trimesh.visual.TextureVisuals(material=material),
-            process=False,
-        )
-        scene.add_geometry(mesh)
-    return bytes(scene.export(file_type="glb", include_normals=True))
+        by_colour.setdefault(_GHOST if ghost else shape.colour, []).append(surface_of(shape))
+    metallic, roughness = (0.0, 1.0) if ghost else (_METALLIC, _ROUGHNESS)
+    return glb([Part(*join(surfaces), colour, metallic, roughness) for colour, surfaces in by_colour.items()])
 
 
 def _cone(r0: float, z0: float, r1: float, z1: float, segments: int) -> Surface:

@@ -10,7 +10,7 @@ from manipulator3d_dashboard.pose import Vector
 
 _RADIUS = 0.014
 _HANDLE = 0.09
-_UNREACHABLE = (214, 48, 49)
+_UNREACHABLE = (90, 90, 90)
 
 
 class TargetHandle:

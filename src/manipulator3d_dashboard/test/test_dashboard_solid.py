@@ -39,10 +39,14 @@ def test_a_shape_stands_where_its_pose_puts_it() -> None:
     np.testing.assert_allclose(vertices.max(axis=0), (1.2, 2.01, 3.01), atol=1e-4)
 
 
-def test_a_link_is_written_with_one_mesh_a_colour() -> None:
-    shapes = [Shape("box", (0.1, 0.1, 0.1), Pose(), (red, 0.0, 0.0, 1.0)) for red in (0.2, 0.2, 0.9)]
-    solid = trimesh.load(io.BytesIO(link_as_glb(shapes)), file_type="glb")
-    assert len(solid.geometry) == 2
+def test_a_link_is_written_with_one_material_a_colour_and_read_back_the_same() -> None:
+    shapes = [Shape("box", (0.1, 0.2, 0.3), Pose(), (red, 0.0, 0.0, 1.0)) for red in (0.2, 0.9)]
+    read = trimesh.load(io.BytesIO(link_as_glb(shapes)), file_type="glb")
+    assert sorted(mesh.visual.material.baseColorFactor[0] for mesh in read.geometry.values()) == [51, 230]
+    np.testing.assert_allclose(read.bounds, [[-0.05, -0.1, -0.15], [0.05, 0.1, 0.15]], atol=1e-7)
+    for mesh in read.geometry.values():
+        mesh.merge_vertices(merge_norm=True)
+        assert mesh.is_watertight
     ghost = trimesh.load(io.BytesIO(link_as_glb(shapes, ghost=True)), file_type="glb")
     (mesh,) = ghost.geometry.values()
     assert mesh.visual.material.alphaMode == "BLEND"

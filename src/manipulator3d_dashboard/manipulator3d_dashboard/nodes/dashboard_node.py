@@ -12,10 +12,10 @@ from std_msgs.msg import String
 from visualization_msgs.msg import Marker as MarkerMessage
 from visualization_msgs.msg import MarkerArray
 
-from manipulator3d_dashboard.arm_state import ArmState, Command, Mode
+from manipulator3d_dashboard.arm_state import STALE_AFTER, ArmState, Command, Mode
 from manipulator3d_dashboard.nodes.arm_client import ArmClient
 from manipulator3d_dashboard.nodes.message_conversion import joint_positions, marker_from_message
-from manipulator3d_dashboard.nodes.newest_message import NewestMessage
+from manipulator3d_dashboard.nodes.polled_topic import PolledTopic
 from manipulator3d_dashboard.page import Page
 from manipulator3d_dashboard.parameters import DashboardParameters
 from manipulator3d_dashboard.urdf_drawing import drawing_from_urdf
@@ -24,7 +24,8 @@ from manipulator3d_kinematics import ArmModel
 from manipulator3d_node.nodes.parameters import declare_parameters
 from manipulator3d_node.nodes.process import run_node
 
-_LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+_NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+_LATCHED = QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 
 
 class DashboardNode(Node):
@@ -40,6 +41,7 @@ class DashboardNode(Node):
         self._joints: dict[str, float] = {}
         self._joints_at: float | None = None
         self._commanded: dict[str, float] = {}
+        self._commanded_at = 0.0
         self._status: ArmStatus | None = None
         self._status_at: float | None = None
         self._hardware: HardwareStatus | None = None
@@ -49,11 +51,11 @@ class DashboardNode(Node):
         self._page = Page(parameters.host, parameters.port, parameters.token, self._on_command)
         self._client = ArmClient(self, self._tell)
         self.create_subscription(String, "robot_description", self._on_description, _LATCHED)
-        self._joint_states = NewestMessage(self, JointState, "joint_states")
+        self._joint_states = PolledTopic(self, JointState, "joint_states", _NEWEST)
         self.create_subscription(ArmStatus, "arm_status", self._on_arm_status, 10)
         self.create_subscription(HardwareStatus, "hardware_status", self._on_hardware_status, 10)
-        self.create_subscription(MarkerArray, "markers", self._on_markers, _LATCHED)
-        self._joint_commands: NewestMessage | None = None
+        self._markers = PolledTopic(self, MarkerArray, "markers", _LATCHED)
+        self._joint_commands: PolledTopic | None = None
         self._timer = self.create_timer(1.0 / parameters.update_rate_hz, self._refresh)
         shown = parameters.host if parameters.host not in ("", "0.0.0.0", "::") else "this computer's address"
         query = "/?token=…" if parameters.token else "/"
@@ -108,7 +110,7 @@ class DashboardNode(Node):
         if self._state().current_mode is Mode.DISCONNECTED:
             self._page.log.report("driver", message.fault, message.fault_message, _clock())
 
-    def _on_markers(self, message: MarkerArray) -> None:
+    def _show_markers(self, message: MarkerArray) -> None:
         for marker in message.markers:
             if marker.action == MarkerMessage.DELETEALL:
                 self._page.clear_markers()
@@ -121,12 +123,13 @@ class DashboardNode(Node):
 
     def _refresh(self) -> None:
         self._read_joints()
+        for message in self._markers.take():
+            self._show_markers(message)
         self._client.check_answers()
         self._page.show(self._state(), self._commanded)
 
     def _read_joints(self) -> None:
-        measured = self._joint_states.take()
-        if measured is not None:
+        for measured in self._joint_states.take():
             self._joints.update(joint_positions(measured))
             self._joints_at = time.monotonic()
         if not self._page.wants_commands:
@@ -136,10 +139,12 @@ class DashboardNode(Node):
                 self._commanded = {}
             return
         if self._joint_commands is None:
-            self._joint_commands = NewestMessage(self, JointState, "joint_commands")
-        commanded = self._joint_commands.take()
-        if commanded is not None:
-            self._commanded.update(joint_positions(commanded))
+            self._joint_commands = PolledTopic(self, JointState, "joint_commands", _NEWEST)
+        for commanded in self._joint_commands.take():
+            self._commanded = joint_positions(commanded)
+            self._commanded_at = time.monotonic()
+        if time.monotonic() - self._commanded_at > STALE_AFTER:
+            self._commanded = {}
 
     def _state(self) -> ArmState:
         now = time.monotonic()
