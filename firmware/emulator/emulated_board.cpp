@@ -32,7 +32,9 @@ void EmulatedBoard::reset(uint8_t cause) {
   board_->start();
 }
 
-void EmulatedBoard::write(const uint8_t* bytes, size_t count) { from_host_.insert(from_host_.end(), bytes, bytes + count); }
+void EmulatedBoard::write(const uint8_t* bytes, size_t count) {
+  from_host_.insert(from_host_.end(), bytes, bytes + count);
+}
 
 size_t EmulatedBoard::read(uint8_t* bytes, size_t most) {
   size_t count = 0;
@@ -133,23 +135,41 @@ std::string EmulatedBoard::command(const std::string& text) {
   const bool for_joint = verb == "stuck" || verb == "dead_switch" || verb == "noise";
   if (for_joint) words >> joint;
   words >> value;
-  if (words.fail() || joint < 0 || joint > 2) return text + ": expected " + verb + (for_joint ? " JOINT" : "") + " NUMBER";
-  if (verb == "garble") receive_faults_.garble = transmit_faults_.garble = value;
-  else if (verb == "drop") receive_faults_.drop = transmit_faults_.drop = value;
-  else if (verb == "duplicate") receive_faults_.duplicate = transmit_faults_.duplicate = value;
-  else if (verb == "garble_from_host") receive_faults_.garble_next = static_cast<int>(value);
-  else if (verb == "garble_to_host") transmit_faults_.garble_next = static_cast<int>(value);
-  else if (verb == "silence") silent_ms_ = value * 1e3;
-  else if (verb == "freeze") frozen_ms_ = value * 1e3;
-  else if (verb == "unplug") unplug_ = value;
-  else if (verb == "payload") plant_.set_payload(value);
-  else if (verb == "button") button_ = value != 0;
-  else if (verb == "grasp") object_ = value != 0;
-  else if (verb == "emergency_stop") stop_open_ = value != 0;
-  else if (verb == "stuck") plant_.set_stuck(joint, value != 0);
-  else if (verb == "dead_switch") plant_.set_dead_switch(joint, value != 0);
-  else if (verb == "noise") noise_[joint] = value;
-  else return text + ": unknown; there are reset, unplug, silence, freeze, garble, drop, duplicate, garble_from_host, "
-                    "garble_to_host, stuck, dead_switch, noise, payload, button, grasp and emergency_stop";
+  if (words.fail() || joint < 0 || joint > 2)
+    return text + ": expected " + verb + (for_joint ? " JOINT" : "") + " NUMBER";
+  if (verb == "garble")
+    receive_faults_.garble = transmit_faults_.garble = value;
+  else if (verb == "drop")
+    receive_faults_.drop = transmit_faults_.drop = value;
+  else if (verb == "duplicate")
+    receive_faults_.duplicate = transmit_faults_.duplicate = value;
+  else if (verb == "garble_from_host")
+    receive_faults_.garble_next = static_cast<int>(value);
+  else if (verb == "garble_to_host")
+    transmit_faults_.garble_next = static_cast<int>(value);
+  else if (verb == "silence")
+    silent_ms_ = value * 1e3;
+  else if (verb == "freeze")
+    frozen_ms_ = value * 1e3;
+  else if (verb == "unplug")
+    unplug_ = value;
+  else if (verb == "payload")
+    plant_.set_payload(value);
+  else if (verb == "button")
+    button_ = value != 0;
+  else if (verb == "grasp")
+    object_ = value != 0;
+  else if (verb == "emergency_stop")
+    stop_open_ = value != 0;
+  else if (verb == "stuck")
+    plant_.set_stuck(joint, value != 0);
+  else if (verb == "dead_switch")
+    plant_.set_dead_switch(joint, value != 0);
+  else if (verb == "noise")
+    noise_[joint] = value;
+  else
+    return text +
+           ": unknown; there are reset, unplug, silence, freeze, garble, drop, duplicate, garble_from_host, "
+           "garble_to_host, stuck, dead_switch, noise, payload, button, grasp and emergency_stop";
   return "";
 }

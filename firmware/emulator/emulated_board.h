@@ -75,11 +75,11 @@ class EmulatedBoard {
   std::array<int64_t, 3> counted_ = {{0, 0, 0}};
   std::array<double, 3> noise_ = {{0, 0, 0}};  // illegal transitions in a second
   uint64_t ticks_ = 0;
-  double line_credit_ = 0;   // bytes that may pass in this tick
+  double line_credit_ = 0;  // bytes that may pass in this tick
   double frozen_ms_ = 0;
   double frozen_for_ms_ = 0;
   double unplug_ = 0;
-  double silent_ms_ = 0;     // the line carries nothing for this time
+  double silent_ms_ = 0;  // the line carries nothing for this time
   bool homed_;
   bool button_ = false;
   bool object_ = false;

@@ -89,7 +89,8 @@ Options parse(int count, char** arguments) {
       options.arm.read("supply_resistance=" + value);
     } else if (name == "--start") {
       char rest;
-      if (std::sscanf(value.c_str(), "%lf,%lf,%lf%c", &options.start[0], &options.start[1], &options.start[2], &rest) != 3) {
+      if (std::sscanf(value.c_str(), "%lf,%lf,%lf%c", &options.start[0], &options.start[1], &options.start[2], &rest) !=
+          3) {
         throw std::invalid_argument("--start " + value + ": expected three angles in rad, separated by commas");
       }
     } else {
@@ -128,7 +129,9 @@ class Commands {
 class Emulator {
  public:
   explicit Emulator(const Options& options)
-      : options_(options), board_(options.arm, options.start, options.homed), terminal_(new PseudoTerminal(options.link)) {
+      : options_(options),
+        board_(options.arm, options.start, options.homed),
+        terminal_(new PseudoTerminal(options.link)) {
     if (!options.record.empty()) record_.reset(new Record(options.record));
     std::printf("%s\n", terminal_->name().c_str());
     std::fflush(stdout);

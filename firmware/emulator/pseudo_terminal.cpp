@@ -34,7 +34,8 @@ PseudoTerminal::PseudoTerminal(const std::string& link) : link_(link) {
   if (link_.empty()) return;
   const std::string made = link_ + "." + std::to_string(getpid());
   unlink(made.c_str());
-  if (symlink(name_.c_str(), made.c_str()) != 0 || rename(made.c_str(), link_.c_str()) != 0) fail("making the link " + link_);
+  if (symlink(name_.c_str(), made.c_str()) != 0 || rename(made.c_str(), link_.c_str()) != 0)
+    fail("making the link " + link_);
 }
 
 PseudoTerminal::~PseudoTerminal() {

@@ -32,14 +32,25 @@ std::vector<double> numbers(const std::string& key, const std::string& text) {
 
 void ArmDescription::read(const std::string& text) {
   const std::map<std::string, double*> scalars = {
-      {"base_height", &base_height},       {"upper_arm", &upper_arm},       {"lateral_offset", &lateral_offset},
-      {"forearm", &forearm},               {"upper_arm_mass", &upper_arm_mass}, {"forearm_mass", &forearm_mass},
-      {"tool_mass", &tool_mass},           {"payload", &payload},           {"turret_inertia", &turret_inertia},
-      {"supply_voltage", &supply_voltage}, {"supply_resistance", &supply_resistance},
+      {"base_height", &base_height},
+      {"upper_arm", &upper_arm},
+      {"lateral_offset", &lateral_offset},
+      {"forearm", &forearm},
+      {"upper_arm_mass", &upper_arm_mass},
+      {"forearm_mass", &forearm_mass},
+      {"tool_mass", &tool_mass},
+      {"payload", &payload},
+      {"turret_inertia", &turret_inertia},
+      {"supply_voltage", &supply_voltage},
+      {"supply_resistance", &supply_resistance},
   };
   const std::map<std::string, double*> triples = {
-      {"lower", lower}, {"upper", upper}, {"counts_per_revolution", counts_per_revolution},
-      {"sign", sign},   {"home_direction", home_direction}, {"home_switch", home_switch},
+      {"lower", lower},
+      {"upper", upper},
+      {"counts_per_revolution", counts_per_revolution},
+      {"sign", sign},
+      {"home_direction", home_direction},
+      {"home_switch", home_switch},
   };
   bool has_switches = false;
   std::stringstream stream(text);

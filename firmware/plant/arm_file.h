@@ -12,8 +12,8 @@ struct ArmDescription {
   double lower[3] = {-2.9, -0.5, -2.6};
   double upper[3] = {2.9, 2.6, 2.6};
   double counts_per_revolution[3] = {8384, 8384, 8384};
-  double sign[3] = {1, 1, 1};              // -1: motor and encoder turn the other way
-  double home_direction[3] = {-1, -1, -1};  // where the home switch is; 0 there is none
+  double sign[3] = {1, 1, 1};                  // -1: motor and encoder turn the other way
+  double home_direction[3] = {-1, -1, -1};     // where the home switch is; 0 there is none
   double home_switch[3] = {-2.9, -0.5, -2.6};  // where it closes
   double upper_arm_mass = 0.45;
   double forearm_mass = 0.25;

@@ -7,15 +7,15 @@
 namespace {
 
 // Pololu 37D gear motor 131:1 with 64-count encoder (item 4756): 12 V, 76 rpm and 0.2 A without load, 5.5 A at stall.
-const double WINDING = 12.0 / 5.5;                // ohm
-const double MOTOR_CONSTANT = 1.45;               // V s/rad and N m/A, at the joint
-const double ROTOR_INERTIA = 0.06;                // kg m^2, at the joint
-const double COULOMB = 0.5;                       // N m, friction of the gears without load
-const double LOAD_FRICTION = 0.35;                // of the torque through the gears: they are 74 % efficient
+const double WINDING = 12.0 / 5.5;   // ohm
+const double MOTOR_CONSTANT = 1.45;  // V s/rad and N m/A, at the joint
+const double ROTOR_INERTIA = 0.06;   // kg m^2, at the joint
+const double COULOMB = 0.5;          // N m, friction of the gears without load
+const double LOAD_FRICTION = 0.35;   // of the torque through the gears: they are 74 % efficient
 const double GRAVITY = 9.81;
-const double STOP_MARGIN = 0.15;                  // rad, from a limit to the hard stop
-const double SWITCH_HYSTERESIS = 0.003;           // rad
-const double LARGEST_STEP = 0.0005;               // s
+const double STOP_MARGIN = 0.15;         // rad, from a limit to the hard stop
+const double SWITCH_HYSTERESIS = 0.003;  // rad
+const double LARGEST_STEP = 0.0005;      // s
 
 double clip(double value, double bound) { return std::min(std::max(value, -bound), bound); }
 
@@ -95,5 +95,6 @@ void Plant::advance(double dt, const double drive[3]) {
 }
 
 int64_t Plant::counts(int j) const {
-  return static_cast<int64_t>(std::floor((q_[j] - start_[j]) * arm_.sign[j] * arm_.counts_per_revolution[j] / (2 * M_PI)));
+  return static_cast<int64_t>(
+      std::floor((q_[j] - start_[j]) * arm_.sign[j] * arm_.counts_per_revolution[j] / (2 * M_PI)));
 }

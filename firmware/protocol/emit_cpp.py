@@ -61,10 +61,17 @@ def emit_repack(definition: Definition) -> str:
 
 def _constants(name: str, entry: dict[str, Any], kind: str, number: Callable[[int], str]) -> str:
     lines = [f"\n// {entry['doc']}\nnamespace {name} {{\n"]
-    lines += [
-        f"const {kind} {key} = {number(value)};  // {text}\n" for key, (value, text) in entry["values"].items()
-    ]
+    for key, (value, text) in entry["values"].items():
+        lines.append(_commented(f"const {kind} {key} = {number(value)};", text))
     return "".join(lines) + f"}}  // namespace {name}\n"
+
+
+def _commented(line: str, comment: str) -> str:
+    """Put a comment behind a line, or before it where there is no room."""
+    if len(line) + len(comment) + 5 <= 120:
+        return f"{line}  // {comment}\n"
+    indent = line[: len(line) - len(line.lstrip())]
+    return f"{indent}// {comment}\n{line}\n"
 
 
 def _struct(message: Message) -> str:
@@ -75,7 +82,7 @@ def _struct(message: Message) -> str:
     visits = []
     for field in message.fields:
         array = f"[{field.count}]" if field.is_array else ""
-        lines.append(f"  {_ctype(field)} {field.name}{array};  // {_comment(field)}\n")
+        lines.append(_commented(f"  {_ctype(field)} {field.name}{array};", _comment(field)))
         names = [f"{field.name}[{i}]" for i in range(field.count)] if field.is_array else [field.name]
         visits += [f"visitor(self.{name}, {field.bytes});" for name in names]
     self_name, visitor = ("self", "visitor") if visits else ("", "")

@@ -52,7 +52,8 @@ const uint8_t FAULTED = 6;  // a fault is latched; reset it first
 const uint8_t WRONG_MODE = 7;  // not possible in the present mode
 const uint8_t JOINT_LIMIT = 8;  // the setpoint or its braking distance is outside the joint limits
 const uint8_t SPEED_LIMIT = 9;  // the setpoint is faster than the speed limit
-const uint8_t JUMP = 10;  // the setpoint cannot be reached from the one before within the speed limit and four times the acceleration limit
+// the setpoint cannot be reached from the one before within the speed limit and four times the acceleration limit
+const uint8_t JUMP = 10;
 const uint8_t LATE = 11;  // the setpoint's time is past or not after the one before
 const uint8_t QUEUE_FULL = 12;  // the setpoint queue is full
 const uint8_t TOO_FAR_AHEAD = 13;  // more than 0.25 s between a setpoint and the one before
@@ -116,7 +117,8 @@ struct JointConfiguration {
   uint16_t proportional;  // 0.01 1/rad; drive per position error
   uint16_t integral;  // 0.1 1/(rad s); drive per integrated position error
   uint16_t derivative;  // 0.0001 s/rad; drive per measured velocity
-  uint16_t velocity_feedforward;  // 0.0001 s/rad; drive per commanded velocity; makes up for `derivative` and the motor's back-EMF
+  // 0.0001 s/rad; drive per commanded velocity; makes up for `derivative` and the motor's back-EMF
+  uint16_t velocity_feedforward;
   uint16_t acceleration_feedforward;  // 1e-05 s²/rad; drive per commanded acceleration
   uint8_t deadband;  // 0.001; drive that overcomes friction
   uint8_t drive_limit;  // 0.01; largest drive
@@ -159,7 +161,8 @@ struct JointConfiguration {
 struct BoardConfiguration {
   static const uint8_t ID = 0x03;
   static const uint8_t SIZE = 9;
-  uint16_t command_silence;  // ms; without any frame from the host for this time, a tracking or homing board brakes and faults
+  // ms; without any frame from the host for this time, a tracking or homing board brakes and faults
+  uint16_t command_silence;
   uint8_t state_period;  // ms; time between two State messages
   uint16_t gripper_open;  // µs; servo pulse
   uint16_t gripper_closed;  // µs; servo pulse

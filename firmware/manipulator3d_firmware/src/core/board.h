@@ -22,11 +22,11 @@ class Line {
 
 // What the main loop knows of the hardware.
 struct Panel {
-  uint32_t now_us;          // board clock
-  uint16_t loop_worst_us;   // longest control interrupt so far
-  uint16_t bytes_lost;      // receive buffer overruns
+  uint32_t now_us;         // board clock
+  uint16_t loop_worst_us;  // longest control interrupt so far
+  uint16_t bytes_lost;     // receive buffer overruns
   bool button_pressed;
-  bool object_felt;         // grasp sensor
+  bool object_felt;  // grasp sensor
 };
 
 class Board {
@@ -94,10 +94,10 @@ class Board {
   messages::BoardConfiguration board_configuration_;
   Answered answered_[4];
   uint8_t next_answer_ = 0;
-  uint8_t sequence_ = 0;           // of the next frame sent
-  uint8_t expected_ = 0;           // sequence number of the host's next frame
+  uint8_t sequence_ = 0;  // of the next frame sent
+  uint8_t expected_ = 0;  // sequence number of the host's next frame
   bool heard_ = false;
-  uint8_t configured_ = 0;         // bit j: joint j is configured
+  uint8_t configured_ = 0;  // bit j: joint j is configured
   uint8_t reset_cause_;
   bool stored_ = false;
   uint8_t store_sequence_ = 0;
@@ -107,7 +107,7 @@ class Board {
   uint16_t setpoints_refused_ = 0;
   uint32_t seen_tick_ = 0;
   uint32_t uptime_ms_ = 0;
-  uint16_t state_left_ = 1;        // ticks until the next message of each kind
+  uint16_t state_left_ = 1;  // ticks until the next message of each kind
   uint16_t report_left_ = 7;
   uint16_t health_left_ = 503;
   uint16_t progress_left_ = 0;

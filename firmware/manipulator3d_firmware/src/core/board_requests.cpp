@@ -12,21 +12,36 @@ const uint32_t REPEAT_TICKS = 1100;
 // Payload of each message from the host, by id; 255 for an unknown one.
 uint8_t size_of(uint8_t type) {
   switch (type) {
-    case Identify::ID: return Identify::SIZE;
-    case JointConfiguration::ID: return JointConfiguration::SIZE;
-    case BoardConfiguration::ID: return BoardConfiguration::SIZE;
-    case ReadJoint::ID: return ReadJoint::SIZE;
-    case ReadBoard::ID: return ReadBoard::SIZE;
-    case SynchroniseClock::ID: return SynchroniseClock::SIZE;
-    case Setpoint::ID: return Setpoint::SIZE;
-    case SetMode::ID: return SetMode::SIZE;
-    case SetGripper::ID: return SetGripper::SIZE;
-    case EmergencyStop::ID: return EmergencyStop::SIZE;
-    case ResetFault::ID: return ResetFault::SIZE;
-    case Home::ID: return Home::SIZE;
-    case SetHere::ID: return SetHere::SIZE;
-    case Store::ID: return Store::SIZE;
-    default: return 255;
+    case Identify::ID:
+      return Identify::SIZE;
+    case JointConfiguration::ID:
+      return JointConfiguration::SIZE;
+    case BoardConfiguration::ID:
+      return BoardConfiguration::SIZE;
+    case ReadJoint::ID:
+      return ReadJoint::SIZE;
+    case ReadBoard::ID:
+      return ReadBoard::SIZE;
+    case SynchroniseClock::ID:
+      return SynchroniseClock::SIZE;
+    case Setpoint::ID:
+      return Setpoint::SIZE;
+    case SetMode::ID:
+      return SetMode::SIZE;
+    case SetGripper::ID:
+      return SetGripper::SIZE;
+    case EmergencyStop::ID:
+      return EmergencyStop::SIZE;
+    case ResetFault::ID:
+      return ResetFault::SIZE;
+    case Home::ID:
+      return Home::SIZE;
+    case SetHere::ID:
+      return SetHere::SIZE;
+    case Store::ID:
+      return Store::SIZE;
+    default:
+      return 255;
   }
 }
 
@@ -111,7 +126,8 @@ bool Board::answer_at_once(uint32_t now_us) {
 
 bool Board::answer_repetition(uint32_t tick) {
   for (const Answered& one : answered_) {
-    if (one.sequence == decoder_.sequence() && one.crc == decoder_.crc() && one.tick != 0 && tick - one.tick < REPEAT_TICKS) {
+    if (one.sequence == decoder_.sequence() && one.crc == decoder_.crc() && one.tick != 0 &&
+        tick - one.tick < REPEAT_TICKS) {
       if (!one.pending) answer(decoder_.type(), decoder_.sequence(), one.outcome);
       return true;
     }
@@ -229,7 +245,8 @@ Board::Outcome Board::set_here() {
   if (now.moving) return {Reason::MOVING, NO_JOINT};
   for (uint8_t j = 0; j < JOINTS; ++j) {
     const int32_t position = control_.settings(j).position(m.position[j]);
-    if ((m.joints & (1 << j)) != 0 && (position > control_.settings(j).upper || position < control_.settings(j).lower)) {
+    if ((m.joints & (1 << j)) != 0 &&
+        (position > control_.settings(j).upper || position < control_.settings(j).lower)) {
       return {Reason::JOINT_LIMIT, j};
     }
   }

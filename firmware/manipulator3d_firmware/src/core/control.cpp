@@ -57,7 +57,8 @@ void Control::measure(const Inputs& inputs) {
       switch_ticks_[j] = 0;
       switches_ ^= bit;
       const bool closed = (switches_ & bit) != 0;
-      if (closed && (mode_ == Mode::HOLD || mode_ == Mode::TRACK) && switch_is_misplaced(j)) raise(Fault::LIMIT_SWITCH, j);
+      if (closed && (mode_ == Mode::HOLD || mode_ == Mode::TRACK) && switch_is_misplaced(j))
+        raise(Fault::LIMIT_SWITCH, j);
     }
   }
   if (inputs.emergency_stop_open == stop_open_) {
@@ -94,7 +95,8 @@ void Control::supervise() {
   if ((known_ & (1 << j)) != 0 && mode_ != Mode::HOMING) {
     const int32_t position = joint.counts << 8;
     const int32_t velocity = axes_[j].velocity;
-    if ((position > s.upper + LIMIT_MARGIN_Q8 && velocity > 0) || (position < s.lower - LIMIT_MARGIN_Q8 && velocity < 0)) {
+    if ((position > s.upper + LIMIT_MARGIN_Q8 && velocity > 0) ||
+        (position < s.lower - LIMIT_MARGIN_Q8 && velocity < 0)) {
       raise(Fault::JOINT_LIMIT, j);
     }
   }
@@ -164,7 +166,8 @@ void Control::drive_joint(uint8_t j) {
     return;
   }
   const int16_t wanted = static_cast<int16_t>(axis.velocity >> 16);
-  int32_t sum = product(s.proportional, error) - product(s.derivative, speed) + product(s.velocity_feedforward, wanted) +
+  int32_t sum = product(s.proportional, error) - product(s.derivative, speed) +
+                product(s.velocity_feedforward, wanted) +
                 product(s.acceleration_feedforward, static_cast<int16_t>(axis.acceleration >> 8));
   sum = clip(sum, 4000L << 12);
   // The dead band is made up for in full from 1/32 count per tick on.
@@ -259,6 +262,8 @@ void Control::power_on() {
 }
 
 void Control::overrun() {
+  ++tick_;
+  time_us_ += TICK_US;
   ++overruns_;
   if (++overruns_this_second_ > OVERRUNS_A_SECOND && powered_) raise(Fault::LOOP_OVERRUN, NO_JOINT);
 }

@@ -9,24 +9,24 @@
 
 // What the hardware has seen since the last tick.
 struct Inputs {
-  int8_t steps[JOINTS];       // encoder counts
-  uint8_t illegal[JOINTS];    // illegal encoder transitions
-  uint8_t home_switches;      // bit j: that of joint j is closed
+  int8_t steps[JOINTS];     // encoder counts
+  uint8_t illegal[JOINTS];  // illegal encoder transitions
+  uint8_t home_switches;    // bit j: that of joint j is closed
   bool emergency_stop_open;
 };
 
 // How the commanded motion comes about.
 enum class Motion : uint8_t {
-  RAMP,      // the velocity goes to `goal_velocity` at the acceleration limit; at zero that is the brake and the hold
-  FOLLOW,    // segments of the queue
+  RAMP,    // the velocity goes to `goal_velocity` at the acceleration limit; at zero that is the brake and the hold
+  FOLLOW,  // segments of the queue
 };
 
 // State that the interrupt writes, copied for the main loop.
 struct Snapshot {
   uint32_t tick;
   uint32_t time_us;
-  int32_t position[JOINTS];      // counts
-  int32_t velocity_q16[JOINTS];  // counts per tick
+  int32_t position[JOINTS];            // counts
+  int32_t velocity_q16[JOINTS];        // counts per tick
   int32_t commanded_velocity[JOINTS];  // Q24
   int16_t drive[JOINTS];
   uint8_t mode;
@@ -51,19 +51,22 @@ class Control {
   Snapshot snapshot() const;
   void set_joint(uint8_t joint, const JointSettings& settings);
   void set_board(uint16_t silence_ms, bool has_emergency_stop);
-  void hear();                                    // the host is alive
-  void hold();                                    // powers if need be, brakes, empties the queue
-  void release();                                 // motors off, mode IDLE
-  void track();                                   // HOLD first
+  void hear();     // the host is alive
+  void hold();     // powers if need be, brakes, empties the queue
+  void release();  // motors off, mode IDLE
+  void track();    // HOLD first
   void start_homing();
   void finish_homing();
-  void ramp(uint8_t joint, int32_t velocity);     // goal velocity, Q24; 0 brakes
-  void shift(uint8_t joint, int32_t counts);      // moves the origin: adds to the measured and the commanded position
+  void ramp(uint8_t joint, int32_t velocity);  // goal velocity, Q24; 0 brakes
+  void shift(uint8_t joint, int32_t counts);   // moves the origin: adds to the measured and the commanded position
   void set_known(uint8_t joint, bool known);
   void fault(uint8_t code, uint8_t joint);
-  bool reset();                                   // false while the cause is still there or a joint moves
+  bool reset();  // false while the cause is still there or a joint moves
   // Appends a knot; returns 0, or a messages::Reason and its joint.
   uint8_t append(const Knot& knot, uint8_t* joint);
+
+  // With the interrupt kept away.
+  uint32_t time_us() const { return time_us_; }
 
   const JointSettings& settings(uint8_t joint) const { return settings_[joint]; }
   uint8_t known() const { return known_; }
@@ -75,13 +78,13 @@ class Control {
  private:
   struct Joint {
     int32_t counts;
-    int32_t velocity_q16;   // counts per tick, filtered over about 8 ticks
-    int32_t integral;       // drive with 16 fractional bits
+    int32_t velocity_q16;  // counts per tick, filtered over about 8 ticks
+    int32_t integral;      // drive with 16 fractional bits
     int16_t drive;
-    uint16_t still_ticks;   // driven hard without a count
+    uint16_t still_ticks;  // driven hard without a count
     uint16_t illegal;
     uint16_t illegal_before;  // at the start of this second
-    int32_t goal_velocity;  // Q24
+    int32_t goal_velocity;    // Q24
   };
 
   void measure(const Inputs& inputs);
@@ -104,7 +107,7 @@ class Control {
   Joint joints_[JOINTS];
   Axis axes_[JOINTS];
   SetpointQueue queue_;
-  Knot tail_;                // end of the newest segment
+  Knot tail_;                 // end of the newest segment
   uint8_t segment_left_ = 0;  // ticks of the present segment
   Motion motion_ = Motion::RAMP;
   int16_t output_[JOINTS];
@@ -121,10 +124,10 @@ class Control {
   uint8_t fault_joint_;
   uint8_t known_ = 0;
   uint8_t configured_ = 0;
-  uint8_t switches_ = 0;            // debounced
+  uint8_t switches_ = 0;  // debounced
   uint8_t switch_ticks_[JOINTS];
   uint8_t stop_ticks_ = 0;
-  uint8_t turn_ = 0;                // joint whose slow checks are due
+  uint8_t turn_ = 0;  // joint whose slow checks are due
   bool stop_open_ = false;
   bool has_stop_ = false;
   bool powered_ = false;

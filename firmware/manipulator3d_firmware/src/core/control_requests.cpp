@@ -12,7 +12,8 @@ const uint8_t START_TICKS = 4;
 const uint8_t LONGEST_TICKS = 250;
 // Q8: what rounding of positions and times may add to the way between two setpoints.
 const int32_t JUMP_MARGIN = 2L << 8;
-// A segment may take this many times the acceleration limit: catching up after a late setpoint needs more than the limit.
+// A segment may take this many times the acceleration limit: catching up after a late setpoint needs more than the
+// limit.
 const uint8_t GENTLE = 4;
 // Q24 and ticks: what rounding adds to the acceleration of a segment.
 const int32_t ROUNDING_Q24 = 1L << 21;

@@ -32,12 +32,12 @@ class FrameDecoder {
   bool finish();
 
   uint8_t content_[MAX_CONTENT_BYTES];
-  uint8_t length_;       // of the content so far
-  uint8_t run_left_;     // bytes until the next COBS code
-  bool zero_pending_;    // a zero belongs between this run and the next
-  bool started_;         // something has come since the last delimiter
-  bool broken_;          // too long
-  bool complete_;        // content_ holds a finished frame
+  uint8_t length_;     // of the content so far
+  uint8_t run_left_;   // bytes until the next COBS code
+  bool zero_pending_;  // a zero belongs between this run and the next
+  bool started_;       // something has come since the last delimiter
+  bool broken_;        // too long
+  bool complete_;      // content_ holds a finished frame
   uint16_t bad_frames_ = 0;
 };
 

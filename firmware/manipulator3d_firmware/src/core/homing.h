@@ -30,14 +30,14 @@ class Homing {
   void next_joint(const Snapshot& now);
 
   Control& control_;
-  uint8_t waiting_ = 0;     // joints to come
+  uint8_t waiting_ = 0;  // joints to come
   uint8_t joint_ = 0;
   uint8_t step_ = 0;
   bool active_ = false;
-  bool stopping_ = false;   // the step has found what it looked for and brakes
+  bool stopping_ = false;  // the step has found what it looked for and brakes
   bool changed_ = false;
-  int32_t start_ = 0;       // counts at the start of the step
-  int32_t travel_ = 0;      // Q8, bound of the step
-  uint32_t clear_tick_ = 0; // since when the switch is open, in BACK_OFF
+  int32_t start_ = 0;         // counts at the start of the step
+  int32_t travel_ = 0;        // Q8, bound of the step
+  uint32_t clear_tick_ = 0;   // since when the switch is open, in BACK_OFF
   uint32_t joint_start_ = 0;  // tick
 };

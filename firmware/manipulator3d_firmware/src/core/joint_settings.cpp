@@ -3,8 +3,8 @@
 
 namespace {
 
-const int16_t LARGEST_GAIN = 16000;  // four products with 16-bit numbers stay within 32 bits
-const int32_t FASTEST_Q24 = 16L << 24;   // counts per tick; interpolation needs six times that in 32 bits
+const int16_t LARGEST_GAIN = 16000;     // four products with 16-bit numbers stay within 32 bits
+const int32_t FASTEST_Q24 = 16L << 24;  // counts per tick; interpolation needs six times that in 32 bits
 
 uint64_t rounded(uint64_t numerator, uint64_t denominator) { return (numerator + denominator / 2) / denominator; }
 

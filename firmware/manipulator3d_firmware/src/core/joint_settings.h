@@ -22,22 +22,22 @@ struct JointSettings {
   bool reversed;
 
   // Gains: what a 16-bit number of the unit behind it adds to the drive, with 12 fractional bits.
-  int16_t proportional;           // error, 1/8 count
-  int16_t derivative;             // velocity, Q8
-  int16_t velocity_feedforward;   // velocity, Q8
+  int16_t proportional;              // error, 1/8 count
+  int16_t derivative;                // velocity, Q8
+  int16_t velocity_feedforward;      // velocity, Q8
   int16_t acceleration_feedforward;  // acceleration, Q16
-  int16_t integral;               // error, 1/8 count; per tick, with 16 fractional bits
-  int16_t deadband;               // drive
-  int16_t drive_limit;            // drive
-  int16_t slew;                   // drive per tick
+  int16_t integral;                  // error, 1/8 count; per tick, with 16 fractional bits
+  int16_t deadband;                  // drive
+  int16_t drive_limit;               // drive
+  int16_t slew;                      // drive per tick
 
   // Bounds.
-  int32_t lower, upper;   // Q8
-  int32_t velocity;       // Q24
-  int32_t acceleration;   // Q24
-  int16_t tracking;       // 1/8 count
-  int16_t overspeed;      // Q8
-  int16_t stall_drive;    // drive
+  int32_t lower, upper;  // Q8
+  int32_t velocity;      // Q24
+  int32_t acceleration;  // Q24
+  int16_t tracking;      // 1/8 count
+  int16_t overspeed;     // Q8
+  int16_t stall_drive;   // drive
   uint16_t stall_ticks;
   uint8_t illegal_rate;
 
@@ -51,8 +51,8 @@ struct JointSettings {
   // Fills everything from a configuration; false, and nothing is changed, when it cannot be represented.
   bool set(const messages::JointConfiguration& configuration);
 
-  int32_t position(int32_t urad) const;      // Q8
-  int32_t urad(int32_t position_q8) const;   // 10^-6 rad
-  int32_t speed(int32_t mrad_s) const;       // Q24
-  int16_t mrad_s(int32_t speed_q16) const;   // 10^-3 rad/s
+  int32_t position(int32_t urad) const;     // Q8
+  int32_t urad(int32_t position_q8) const;  // 10^-6 rad
+  int32_t speed(int32_t mrad_s) const;      // Q24
+  int16_t mrad_s(int32_t speed_q16) const;  // 10^-3 rad/s
 };

@@ -15,7 +15,8 @@ void make_segment(const Knot& from, const Knot& to, Segment* segment) {
     // With m the mean slope: p(k) = p0 + v0 k + (3 m - 2 v0 - v1)/h k^2 + (v0 + v1 - 2 m)/h^2 k^3.
     const int32_t way = to.position[j] - from.position[j];
     const int32_t quotient = way / h;
-    const int32_t mean = static_cast<int32_t>(static_cast<uint32_t>(quotient) << 16) + divide((way - quotient * h) * 65536L, h);
+    const int32_t mean =
+        static_cast<int32_t>(static_cast<uint32_t>(quotient) << 16) + divide((way - quotient * h) * 65536L, h);
     const int32_t v0 = from.velocity[j];
     const int32_t v1 = to.velocity[j];
     const int32_t square = divide(3 * mean - 2 * v0 - v1, h);
