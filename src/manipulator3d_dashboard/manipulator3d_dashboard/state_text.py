@@ -29,7 +29,7 @@ def mode_html(state: ArmState) -> str:
         if state.cycle:
             parts.append(f"cycle {state.cycle}")
     light = f'<span style="color:{_LIGHTS[mode]};font-size:1.3em">&#9679;</span>'
-    return f'<div style="padding:0.2em 0.75em">{light} {" &middot; ".join(parts)}</div>'
+    return f'<div id="arm-mode" style="padding:0.2em 0.75em">{light} {" &middot; ".join(parts)}</div>'
 
 
 def fault_text(state: ArmState) -> str:
