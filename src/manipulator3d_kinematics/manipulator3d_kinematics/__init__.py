@@ -19,6 +19,7 @@ from manipulator3d_kinematics.inverse_batch import inverse_kinematics_batch
 from manipulator3d_kinematics.jacobian import jacobian
 from manipulator3d_kinematics.manipulability import condition_number, manipulability
 from manipulator3d_kinematics.model import ArmModel
+from manipulator3d_kinematics.motion_step import motion_step
 from manipulator3d_kinematics.rigid_body import RigidBody
 from manipulator3d_kinematics.workspace import Workspace, workspace
 
@@ -45,6 +46,7 @@ __all__ = [
     "manipulability",
     "mass_matrix",
     "mechanical_energy",
+    "motion_step",
     "named_frames",
     "tool_point",
     "velocity_inverse_kinematics",

@@ -94,8 +94,16 @@ def forward_dynamics(arm: ArmModel, q: ArrayLike, qd: ArrayLike, tau: ArrayLike)
     """
     (t0, t1, t2), (v0, v1, v2), (f0, f1, f2), library = _states(arm, q, qd, tau)
     m = inertia_terms(arm.inertia_constants, t0, t1, t2, library)
-    c0, c1, c2 = _bias(m, v0, v1, v2)
-    r0, r1, r2 = f0 - c0, f1 - c1, f2 - c2
+    parts = accelerations(m, (v0, v1, v2), (f0, f1, f2))
+    if parts is None:
+        raise ValueError(f"{arm.name}: a joint moves no mass; give every link of the description an <inertial>")
+    return _vector(arm, parts)
+
+
+def accelerations(m: InertiaTerms, rates: tuple[Any, Any, Any], torques: tuple[Any, Any, Any]) -> Any:
+    """Solve the equations of motion for the accelerations, in the angles of the DH table; None where M is singular."""
+    c0, c1, c2 = _bias(m, *rates)
+    r0, r1, r2 = torques[0] - c0, torques[1] - c1, torques[2] - c2
     # cofactors of the symmetric mass matrix
     k00 = m.m11 * m.m22 - m.m12 * m.m12
     k01 = m.b2 * m.m12 - m.b1 * m.m22
@@ -104,16 +112,13 @@ def forward_dynamics(arm: ArmModel, q: ArrayLike, qd: ArrayLike, tau: ArrayLike)
     k12 = m.b1 * m.b2 - m.a * m.m12
     k22 = m.a * m.m11 - m.b1 * m.b1
     determinant = m.a * k00 + m.b1 * k01 + m.b2 * k02
-    if np.any(determinant <= 0.0) if library is np else determinant <= 0.0:
-        raise ValueError(f"{arm.name}: a joint moves no mass; give every link of the description an <inertial>")
+    if determinant <= 0.0 if isinstance(determinant, float) else np.any(determinant <= 0.0):
+        return None
     scale = 1.0 / determinant
-    return _vector(
-        arm,
-        (
-            (k00 * r0 + k01 * r1 + k02 * r2) * scale,
-            (k01 * r0 + k11 * r1 + k12 * r2) * scale,
-            (k02 * r0 + k12 * r1 + k22 * r2) * scale,
-        ),
+    return (
+        (k00 * r0 + k01 * r1 + k02 * r2) * scale,
+        (k01 * r0 + k11 * r1 + k12 * r2) * scale,
+        (k02 * r0 + k12 * r1 + k22 * r2) * scale,
     )
 
 

@@ -9,33 +9,29 @@ import pytest
 from manipulator3d_description.robot_description import robot_description
 from manipulator3d_kinematics import ArmModel
 
-# Other names, axes of either sign, joint frames turned against the links, offsets everywhere, inertias with products, a
-# continuous elbow.
-_ODD = """<robot name="odd"><link name="world"/>
-<link name="stand"><inertial><mass value="2"/><origin xyz=".01 .02 .03"/>
-  <inertia ixx=".1" iyy=".2" izz=".25" ixy=".01" ixz=".02" iyz=".03"/></inertial></link>
-<joint name="mounting" type="fixed"><parent link="world"/><child link="stand"/><origin xyz=".1 .2 .3"
-rpy="{rpy}"/></joint> <link name="l1"><inertial><mass value="2"/><origin xyz=".01 .02 .03" rpy=".1 .2 .3"/>
-  <inertia ixx=".1" iyy=".2" izz=".25" ixy=".01" ixz=".02" iyz=".03"/></inertial></link>
-<link name="l2"><inertial><mass value="1.3"/><origin xyz=".11 .02 .03" rpy=".1 .2 .3"/>
-  <inertia ixx=".1" iyy=".2" izz=".25" ixy=".01" ixz=".02" iyz=".03"/></inertial></link>
-<link name="l3"><inertial><mass value=".7"/><origin xyz=".01 .12 .03" rpy="1 .2 .3"/>
-  <inertia ixx=".1" iyy=".2" izz=".25" ixy=".01" ixz=".02" iyz=".03"/></inertial></link>
-<link name="tcp"><inertial><mass value=".2"/><inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0"
-iyz="0"/></inertial></link> <joint name="j1" type="revolute"><parent link="stand"/><child link="l1"/><origin xyz="0 0
-.1" rpy="0 0 .4"/><axis xyz="0 0 -1"/>
-  <limit lower="-2.5" upper="2.8" velocity="1" effort="5"/></joint>
-<joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz=".03 .02 .05" rpy="{quarter} 0 .2"/>
-  <axis xyz="0 0 -1"/><limit lower="-1" upper="2" velocity="1" effort="5"/></joint>
-<joint name="j3" type="{elbow}"><parent link="l2"/><child link="l3"/><origin xyz=".25 .05 .02" rpy="0 0 .3"/><axis
-xyz="{axis}"/>
-  <limit velocity="1" effort="5" lower="-2.7" upper="2.5"/></joint>
-<joint name="tip" type="fixed"><parent link="l3"/><child link="tcp"/><origin xyz=".1 .15 .03" rpy=".3 .2
-.1"/></joint></robot>"""
+# Other names, axes of either sign, joint frames turned against the links, offsets everywhere, inertias with products.
+_INERTIA = '<inertia ixx=".1" iyy=".2" izz=".25" ixy=".01" ixz=".02" iyz=".03"/>'
+_LIMIT = 'velocity="1" effort="5"'
+_ODD = f"""<robot name="odd"><link name="world"/>
+<link name="stand"><inertial><mass value="2"/><origin xyz=".01 .02 .03"/>{_INERTIA}</inertial></link>
+<link name="l1"><inertial><mass value="2"/><origin xyz=".01 .02 .03" rpy=".1 .2 .3"/>{_INERTIA}</inertial></link>
+<link name="l2"><inertial><mass value="1.3"/><origin xyz=".11 .02 .03" rpy=".1 .2 .3"/>{_INERTIA}</inertial></link>
+<link name="l3"><inertial><mass value=".7"/><origin xyz=".01 .12 .03" rpy="1 .2 .3"/>{_INERTIA}</inertial></link>
+<link name="tcp"><inertial><mass value=".2"/>{_INERTIA}</inertial></link>
+<joint name="mounting" type="fixed"><parent link="world"/><child link="stand"/>
+  <origin xyz=".1 .2 .3" rpy="BASE"/></joint>
+<joint name="j1" type="revolute"><parent link="stand"/><child link="l1"/><origin xyz="0 0 .1" rpy="0 0 .4"/>
+  <axis xyz="0 0 -1"/><limit lower="-2.5" upper="2.8" {_LIMIT}/></joint>
+<joint name="j2" type="revolute"><parent link="l1"/><child link="l2"/><origin xyz=".03 .02 .05" rpy="{pi / 2} 0 .2"/>
+  <axis xyz="0 0 -1"/><limit lower="-1" upper="2" {_LIMIT}/></joint>
+<joint name="j3" type="revolute"><parent link="l2"/><child link="l3"/><origin xyz=".25 .05 .02" rpy="0 0 .3"/>
+  <axis xyz="0 0 1"/><limit lower="-2.7" upper="2.5" {_LIMIT}/></joint>
+<joint name="tip" type="fixed"><parent link="l3"/><child link="tcp"/>
+  <origin xyz=".1 .15 .03" rpy=".3 .2 .1"/></joint></robot>"""
 
 
-def odd_urdf_text(rpy: str = "0 0 .7", elbow: str = "revolute", axis: str = "0 0 1") -> str:
-    return _ODD.format(rpy=rpy, elbow=elbow, axis=axis, quarter=pi / 2)
+def odd_urdf_text(rpy: str = "0 0 .7") -> str:
+    return _ODD.replace("BASE", rpy)
 
 
 _URDFS: dict[str, Callable[[], str]] = {
