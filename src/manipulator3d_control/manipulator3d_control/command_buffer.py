@@ -27,6 +27,8 @@ _JUMP_MARGIN = 0.005
 _SAMPLED_ACCELERATION = 1.1
 # Fraction of the acceleration limit with which a gap to the commands is closed; the commands need some as well.
 _CLOSING = 0.5
+# Steps of the setpoint in which the last of a gap shrinks to 1/e.
+_SETTLING_STEPS = 2.0
 
 
 @dataclass(frozen=True)
@@ -196,12 +198,14 @@ class CommandBuffer:
         beside = wanted - (q + 0.5 * (v + speed) * dt)
         if abs(speed - v) <= _SAMPLED_ACCELERATION * step and abs(beside) <= 0.25 * step * dt:
             return wanted, speed
-        # the speed from which the gap can be closed by braking, and no more than closes half of it in this step
+        settling = _SETTLING_STEPS * dt
+        lower, upper = self._limits.lower[i], self._limits.upper[i]
         gap = wanted - q - speed * dt
-        closing = min(math.sqrt(2.0 * _CLOSING * strongest * abs(gap)), abs(gap) / (2.0 * dt))
-        aim = min(max(speed + math.copysign(closing, gap), -fastest), fastest)
+        closing = _closing_speed(abs(gap), _CLOSING * strongest, settling)
+        fall, rise = (_closing_speed(way, strongest, settling) for way in (q - lower, upper - q))
+        aim = min(max(speed + math.copysign(closing, gap), -fastest, -fall), fastest, rise)
         after = v + min(max(aim - v, -step), step)
-        return _clipped(q + 0.5 * (v + after) * dt, after, self._limits.lower[i], self._limits.upper[i])
+        return _clipped(q + 0.5 * (v + after) * dt, after, lower, upper)
 
     def _checked(
         self, names: Sequence[str], position: Sequence[float], velocity: Sequence[float]
@@ -298,3 +302,11 @@ def _clipped(q: float, v: float, lower: float, upper: float) -> tuple[float, flo
     if lower <= q <= upper:
         return q, v
     return min(max(q, lower), upper), 0.0
+
+
+def _closing_speed(gap: float, braking: float, settling: float) -> float:
+    """Speed at which to close a gap: sqrt(2·braking·gap) from afar and gap/settling near by.
+
+    Kept to while the gap shrinks, it never brakes with more than `braking`.
+    """
+    return braking * (math.sqrt(settling * settling + 2.0 * gap / braking) - settling)

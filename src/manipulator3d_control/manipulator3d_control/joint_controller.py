@@ -7,7 +7,7 @@ from manipulator3d_control.command_buffer import Joints, Knot
 from manipulator3d_kinematics import ArmModel, gravity, mass_matrix
 
 # rad/s; the three poles of a joint's error. Fast beside a motion of seconds, slow beside a control period of 2 ms.
-_BANDWIDTH = 30.0
+_BANDWIDTH = 40.0
 
 
 class JointController:
