@@ -7,7 +7,7 @@ from manipulator3d_control.command_buffer import Joints
 from manipulator3d_kinematics import ArmModel, forward_dynamics, mass_matrix
 
 # s; longest step that is sound for the stiffest arm the profiles describe.
-LONGEST_STEP = 0.001
+LONGEST_STEP = 0.002
 # Fraction of a joint's velocity that friction takes in one step while the joint is about to stick.
 _STICKING = 0.5
 
@@ -15,8 +15,8 @@ _STICKING = 0.5
 class ArmPlant:
     """Rigid bodies with viscous and Coulomb friction, and stops at the position limits.
 
-    Semi-implicit Euler: the velocity steps first, and the position with the new velocity, which keeps the energy of a
-    swinging arm bounded. Coulomb friction is a steep viscous one near rest, no steeper than the step allows.
+    Classical Runge-Kutta steps of the fourth order. Coulomb friction is a steep viscous one near rest, no steeper than
+    the step allows.
 
     Args:
         arm: with masses.
@@ -42,24 +42,37 @@ class ArmPlant:
             torque: N·m, of the motors.
             dt: s, at most LONGEST_STEP.
         """
+        q, v = self.position, self.velocity
+        a1 = self._acceleration(q, v, torque)
+        v2 = _moved(v, a1, 0.5 * dt)
+        a2 = self._acceleration(_moved(q, v, 0.5 * dt), v2, torque)
+        v3 = _moved(v, a2, 0.5 * dt)
+        a3 = self._acceleration(_moved(q, v2, 0.5 * dt), v3, torque)
+        v4 = _moved(v, a3, dt)
+        a4 = self._acceleration(_moved(q, v3, dt), v4, torque)
+        position = _moved(q, _mean(v, v2, v3, v4), dt)
+        velocity = _moved(v, _mean(a1, a2, a3, a4), dt)
+        stopped = [
+            (x, w) if lower <= x <= upper else (min(max(x, lower), upper), 0.0)
+            for x, w, lower, upper in zip(position, velocity, self._lower, self._upper, strict=True)
+        ]
+        self.position, self.velocity = tuple(x for x, _ in stopped), tuple(w for _, w in stopped)
+
+    def _acceleration(self, position: Joints, velocity: Joints, torque: Joints) -> Joints:
         net = [
             t - b * v - min(max(k * v, -f), f)
-            for t, v, b, f, k in zip(
-                torque, self.velocity, self._damping, self._friction, self._stickiness, strict=True
-            )
+            for t, v, b, f, k in zip(torque, velocity, self._damping, self._friction, self._stickiness, strict=True)
         ]
-        accelerations = forward_dynamics(self._arm, self.position, self.velocity, net).tolist()
-        position, velocity = [], []
-        for q, v, a, lower, upper in zip(
-            self.position, self.velocity, accelerations, self._lower, self._upper, strict=True
-        ):
-            v += a * dt
-            q += v * dt
-            if not lower <= q <= upper:
-                q, v = min(max(q, lower), upper), 0.0
-            position.append(q)
-            velocity.append(v)
-        self.position, self.velocity = tuple(position), tuple(velocity)
+        return tuple(forward_dynamics(self._arm, position, velocity, net).tolist())
+
+
+def _moved(x: Joints, rate: Joints, dt: float) -> Joints:
+    return tuple(a + b * dt for a, b in zip(x, rate, strict=True))
+
+
+def _mean(first: Joints, second: Joints, third: Joints, fourth: Joints) -> Joints:
+    """The weighted mean of the four slopes of a step."""
+    return tuple((a + 2.0 * (b + c) + d) / 6.0 for a, b, c, d in zip(first, second, third, fourth, strict=True))
 
 
 def _least_inertias(arm: ArmModel) -> Joints:

@@ -3,6 +3,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -55,7 +56,7 @@ def run(buffer: CommandBuffer, start: float, end: float, period: float = PERIOD)
 def assert_within_limits(knots: Iterable[Knot], factor: float = 1.1) -> None:
     """Velocity and acceleration, from the positions themselves and from the velocities given with them."""
     knots = list(knots)
-    for before, after in zip(knots, knots[1:], strict=False):
+    for before, after in pairwise(knots):
         dt = after.time - before.time
         for i in range(3):
             assert LIMITS.lower[i] <= after.position[i] <= LIMITS.upper[i]
@@ -258,7 +259,7 @@ def test_a_second_publisher_among_the_commands_is_refused_and_the_first_one_foll
     for tick in range(60):
         now = tick * PERIOD
         push(buffer, now, now + LEAD, *swing(now))
-        with pytest.raises(CommandRefused, match="applies 0.010 s before the command that came before it; is there a"):
+        with pytest.raises(CommandRefused, match=r"applies 0.010 s before the command that came before it; is there a"):
             push(buffer, now, now + LEAD - PERIOD, HOME)
         if tick > 30:
             with pytest.raises(CommandRefused, match=r"a step of .* is faster than its limit .*; is there a second"):
