@@ -176,6 +176,9 @@ class ArmSimulator(Node):
                 ErrorCode.INVALID_INPUT,
                 "a simulated arm knows its positions and takes no others; leave set_here and positions out",
             )
+        status = self._arm.status
+        if status.fault is not ErrorCode.SUCCESS:
+            return status.fault, status.fault_message
         return ErrorCode.SUCCESS, "a simulated arm knows its positions; nothing moved"
 
     # The arm's thread
