@@ -110,13 +110,19 @@ class EmulatedPort:
 
 
 class Host:
-    """Sends messages and keeps what comes back; everything in virtual time."""
+    """Sends messages and keeps what comes back.
 
-    def __init__(self, port: Any) -> None:
+    Args:
+        port: with `write`, `read` and `advance`, such as EmulatedPort.
+        joins_late: the first bytes may belong to a frame whose beginning was missed.
+    """
+
+    def __init__(self, port: Any, joins_late: bool = False) -> None:
         self.port = port
         self.sequence = 0
         self.received: list[Message] = []
         self._rest = b""
+        self._joining = joins_late
 
     def send(self, message: Message) -> int:
         """Send a message and return its sequence number."""
@@ -129,6 +135,9 @@ class Host:
         """Let time pass and return the messages of that time."""
         self.port.advance(ms)
         data = self._rest + self.port.read()
+        if self._joining and b"\0" in data:
+            data = data.partition(b"\0")[2]
+            self._joining = False
         whole, _, self._rest = data.rpartition(b"\0")
         new = [message for _, message in decode(whole)]
         self.received += new

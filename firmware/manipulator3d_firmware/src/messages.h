@@ -56,7 +56,8 @@ const uint8_t SPEED_LIMIT = 9;  // the setpoint is faster than the speed limit
 const uint8_t JUMP = 10;
 const uint8_t LATE = 11;  // the setpoint's time is past or not after the one before
 const uint8_t QUEUE_FULL = 12;  // the setpoint queue is full
-const uint8_t TOO_FAR_AHEAD = 13;  // more than 0.25 s between a setpoint and the one before
+// more than 0.25 s between a setpoint and the one before, or more than 2 s from now to a first one
+const uint8_t TOO_FAR_AHEAD = 13;
 const uint8_t INPUT_ACTIVE = 14;  // the cause of the fault is still there (emergency-stop input or limit switch)
 const uint8_t NO_SWITCH = 15;  // the joint has no home switch; use SetHere
 const uint8_t MOVING = 16;  // not possible while a joint moves

@@ -62,7 +62,7 @@ class Reason(IntEnum):
     JUMP = 10  # the setpoint cannot be reached from the one before within the speed limit and four times the acceleration limit
     LATE = 11  # the setpoint's time is past or not after the one before
     QUEUE_FULL = 12  # the setpoint queue is full
-    TOO_FAR_AHEAD = 13  # more than 0.25 s between a setpoint and the one before
+    TOO_FAR_AHEAD = 13  # more than 0.25 s between a setpoint and the one before, or more than 2 s from now to a first one
     INPUT_ACTIVE = 14  # the cause of the fault is still there (emergency-stop input or limit switch)
     NO_SWITCH = 15  # the joint has no home switch; use SetHere
     MOVING = 16  # not possible while a joint moves

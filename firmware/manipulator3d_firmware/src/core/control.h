@@ -100,6 +100,7 @@ class Control {
   void raise(uint8_t code, uint8_t joint);
   bool still() const;
   bool predict(uint32_t ahead, Knot* knot) const;
+  void wait_for_start(const Knot& knot, Knot* from) const;
   bool is_gentle(const Segment& segment, uint8_t* joint) const;
   uint8_t check(const Knot& from, const Knot& to, uint8_t* joint) const;
 

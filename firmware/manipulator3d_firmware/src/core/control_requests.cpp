@@ -10,6 +10,8 @@ namespace {
 // Ticks from a setpoint's arrival to the start of its segment when nothing is under way: making it takes less.
 const uint8_t START_TICKS = 4;
 const uint8_t LONGEST_TICKS = 250;
+// Ticks that a first setpoint may lie ahead.
+const uint32_t LONGEST_WAIT = 2000;
 // Q8: what rounding of positions and times may add to the way between two setpoints.
 const int32_t JUMP_MARGIN = 2L << 8;
 // A segment may take this many times the acceleration limit: catching up after a late setpoint needs more than the
@@ -182,6 +184,15 @@ bool Control::predict(uint32_t ahead, Knot* knot) const {
   return false;
 }
 
+void Control::wait_for_start(const Knot& knot, Knot* from) const {
+  // A resting arm may begin later than now.
+  for (uint8_t j = 0; j < JOINTS; ++j) {
+    if (from->velocity[j] != 0) return;
+  }
+  const uint32_t ahead = knot.tick - from->tick;
+  if (ahead > LONGEST_TICKS && ahead < LONGEST_WAIT) from->tick = knot.tick - LONGEST_TICKS;
+}
+
 uint8_t Control::check(const Knot& from, const Knot& to, uint8_t* joint) const {
   const int32_t ticks = static_cast<int32_t>(to.tick - from.tick);
   *joint = NO_JOINT;
@@ -230,6 +241,7 @@ uint8_t Control::append(const Knot& knot, uint8_t* joint) {
   if (queue_.full()) return Reason::QUEUE_FULL;
   Knot from;
   const bool continued = predict(START_TICKS, &from);
+  if (!continued) wait_for_start(knot, &from);
   const uint8_t reason = check(from, knot, joint);
   if (reason != 0) return reason;
   make_segment(from, knot, &queue_.back());
