@@ -23,7 +23,8 @@ _VELOCITY_ROUNDING = 1e-3
 # Fraction of the velocity limit, and rad, that a command may be beyond what its predecessor allows.
 _JUMP_FACTOR = 1.1
 _JUMP_MARGIN = 0.005
-# Fraction by which interpolation between samples may exceed the acceleration of the sampled motion.
+# Fractions by which interpolation between samples may exceed the velocity and acceleration of the sampled motion.
+_SAMPLED_VELOCITY = 1.02
 _SAMPLED_ACCELERATION = 1.1
 # Fraction of the acceleration limit with which a gap to the commands is closed; the commands need some as well.
 _CLOSING = 0.5
@@ -196,7 +197,8 @@ class CommandBuffer:
         fastest, strongest = self._limits.velocity[i], self._limits.acceleration[i]
         step = strongest * dt
         beside = wanted - (q + 0.5 * (v + speed) * dt)
-        if abs(speed - v) <= _SAMPLED_ACCELERATION * step and abs(beside) <= 0.25 * step * dt:
+        is_near = abs(speed - v) <= _SAMPLED_ACCELERATION * step and abs(beside) <= 0.25 * step * dt
+        if is_near and abs(speed) <= _SAMPLED_VELOCITY * fastest:
             return wanted, speed
         settling = _SETTLING_STEPS * dt
         lower, upper = self._limits.lower[i], self._limits.upper[i]
