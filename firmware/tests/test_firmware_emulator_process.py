@@ -83,8 +83,12 @@ def rows(emulator):
 def test_it_prints_its_port_and_answers_there(emulator):
     assert emulator.stdout.readline().strip() == os.path.realpath(emulator.link)
     host = open_host(emulator)
-    host.send(messages.Identify())
-    wait_for(lambda: any(isinstance(m, messages.Identity) for m in host.run(10)), "an answer to Identify")
+
+    def answered():
+        host.send(messages.Identify())
+        return any(isinstance(m, messages.Identity) for m in host.run(20))
+
+    wait_for(answered, "an answer to Identify")
     assert host.last(messages.Identity).protocol == messages.PROTOCOL_HASH
     host.port.close()
 
@@ -121,8 +125,12 @@ def test_the_arm_comes_to_rest_when_its_host_goes(emulator, how):
     # generous, as the test may be held up; what counts is what comes after the silence
     request(host, messages.BoardConfiguration(command_silence=500))
     request(host, messages.SetMode(mode=Mode.TRACK))
-    host.send(messages.SynchroniseClock(token=1))
-    wait_for(lambda: any(isinstance(m, messages.Clock) for m in host.run(5)), "the board's clock")
+
+    def clock_came():
+        host.send(messages.SynchroniseClock(token=1))
+        return any(isinstance(m, messages.Clock) for m in host.run(10))
+
+    wait_for(clock_came, "the board's clock")
     start = host.last(messages.Clock).time * 1e-6 + 0.3
     path = steady(HOME, (1.2, 0.0, 0.0))
     for k in range(32):
