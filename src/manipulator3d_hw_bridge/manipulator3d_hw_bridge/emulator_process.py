@@ -72,9 +72,11 @@ class EmulatorProcess:
         description.write_text(arm_file(arm, wiring))
         start = ",".join(f"{float(position):.9g}" for position in arm.home)
         command = [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), str(program)]
-        command += ["--link", self.port, "--arm-file", str(description), f"--start={start}", "--homed", *arguments]
+        command += ["--link", self.port, "--arm-file", str(description), "--start", start, "--homed", *arguments]
         # In a session of its own: a Ctrl-C for the bridge must not take the board away before it is disarmed.
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
+        )
 
     @property
     def running(self) -> bool:

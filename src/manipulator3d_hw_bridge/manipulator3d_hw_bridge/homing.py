@@ -67,9 +67,11 @@ class Homing:
             return Outcome(
                 ErrorCode.TIMEOUT, f"homing has not ended after {self._limit:.0f} s; cancel it and check the switches"
             )
-        if state.flags & self._mask == self._mask and not self.cancelled:
-            return Outcome()
+        known = state.flags & self._mask == self._mask
         joints = ", ".join(self._names)
         if self.cancelled:
-            return Outcome(ErrorCode.CANCELED, f"homing of {joints} was cancelled; home again before moving")
+            remedy = "the positions from before are kept" if known else "home again before moving"
+            return Outcome(ErrorCode.CANCELED, f"homing of {joints} was cancelled; {remedy}")
+        if known:
+            return Outcome()
         return Outcome(ErrorCode.HOMING_FAILED, f"homing of {joints} ended without known positions; home again")

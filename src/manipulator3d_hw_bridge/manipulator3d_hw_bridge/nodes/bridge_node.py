@@ -97,6 +97,7 @@ class BridgeNode(LifecycleNode):
             port = self._start_emulator(self._arm) if self._options.hardware == EMULATED else self._options.port
         except EmulatorError as error:
             self.get_logger().error(str(error))
+            self._status = BoardStatus(fault=ErrorCode.LINK_DOWN, fault_message=str(error))
             return _FAILURE
         quiet = 0.0 if self._options.hardware == EMULATED else _BOOT_QUIET
         self._driver = BoardDriver(Session(self._settings), lambda: candidates(port), self._on_event, quiet)
