@@ -28,7 +28,7 @@ class BridgeParameters:
         "Silence of the bridge after which the firmware brakes; 0 takes 0.1 for serial, 0.5 for emulated.",
         "s",
         0.0,
-        1.0,
+        2.0,
     )
     park_on_shutdown: bool = parameter(False, "Move to the home position before the motors are let go at shutdown.")
     autostart: bool = parameter(True, "Configure and activate without a lifecycle manager.")

@@ -102,6 +102,12 @@ class EmulatorProcess:
                 raise EmulatorError(f"{PROGRAM}: its port {self.port} is not there after {limit:g} s")
             time.sleep(0.01)
 
+    def command(self, text: str) -> None:
+        """Give the emulator a command, such as "reset" or "unplug 1"; `manipulator3d_emulator --help` lists them."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(text.encode() + b"\n")
+        self._process.stdin.flush()
+
     def stop(self, limit: float = 5.0) -> None:
         """End the process: asked first, killed after `limit` s; a second call does nothing."""
         self._process.terminate()

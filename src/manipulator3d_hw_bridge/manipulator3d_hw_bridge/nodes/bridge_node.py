@@ -33,7 +33,7 @@ from manipulator3d_hw_bridge.emulator_process import EmulatorError, EmulatorProc
 from manipulator3d_hw_bridge.nodes.board_reports import diagnostics, hardware_status, joint_state
 from manipulator3d_hw_bridge.nodes.home_action import HomeAction
 from manipulator3d_hw_bridge.request_queue import Outcome
-from manipulator3d_hw_bridge.serial_link import candidates
+from manipulator3d_hw_bridge.serial_link import LinkError, candidates
 from manipulator3d_hw_bridge.session import Session
 from manipulator3d_interfaces.msg import HardwareStatus
 from manipulator3d_kinematics import ArmModel
@@ -72,6 +72,7 @@ class BridgeNode(LifecycleNode):
         self._refused = 0
         self._refused_before = 0
         self._refusal = ""
+        self._latest_stamp = 0
 
         self._joint_states = self.create_publisher(JointState, "joint_states", 10)
         self._hardware_status = self.create_publisher(HardwareStatus, "hardware_status", 10)
@@ -100,7 +101,8 @@ class BridgeNode(LifecycleNode):
             self._status = BoardStatus(fault=ErrorCode.LINK_DOWN, fault_message=str(error))
             return _FAILURE
         quiet = 0.0 if self._options.hardware == EMULATED else _BOOT_QUIET
-        self._driver = BoardDriver(Session(self._settings), lambda: candidates(port), self._on_event, quiet)
+        self.get_logger().info(f"looking for the board at {port}")
+        self._driver = BoardDriver(Session(self._settings), lambda: self._ports(port), self._on_event, quiet)
         self._driver.start()
         return _SUCCESS
 
@@ -158,6 +160,12 @@ class BridgeNode(LifecycleNode):
             self._emulator = None
             raise
         return self._emulator.port
+
+    def _ports(self, port: str) -> list[str]:
+        """List the ports to try, in the driver's thread."""
+        if self._emulator is not None and not self._emulator.running:
+            raise LinkError("the emulated board's process has ended; configure the bridge anew, or restart the stack")
+        return candidates(port)
 
     def _disarm(self) -> None:
         driver, done = self._driver, threading.Event()
@@ -283,6 +291,8 @@ class BridgeNode(LifecycleNode):
         """Convert a time of the monotonic clock to the node's clock."""
         age = time.monotonic() - monotonic
         nanoseconds = self.get_clock().now().nanoseconds - int(age * 1e9)
+        # The two clocks are not read at once, and the node's may be set back; joint states never go backwards.
+        self._latest_stamp = nanoseconds = max(nanoseconds, self._latest_stamp + 1)
         return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
     def _publish_status(self) -> None:
