@@ -12,7 +12,6 @@ Miscalculating Area and Angles of a Needle-like Triangle):
 """
 
 from collections.abc import Callable
-from functools import partial
 from math import asin, atan2, copysign, floor, hypot, inf, isinf, pi, sin, sqrt, tau
 
 import numpy as np
@@ -50,16 +49,14 @@ def fitted(angle: float, lower: float, upper: float) -> float | None:
     return upper if turned <= upper + ON_BOUNDARY else None
 
 
-def triangle(upper_arm: float, forearm: float, distance: float) -> tuple[float, float] | None:
+def triangle(total: float, difference: float, distance: float) -> tuple[float, float] | None:
     """Angles of the elbow (theta2, from 0 stretched to pi folded) and at the shoulder (beta) for a distance between
     shoulder and tool.
 
     None when the distance is beyond what the links reach by more than rounding.
     """
-    a = upper_arm + forearm - distance
-    b = upper_arm + forearm + distance
-    c = distance + upper_arm - forearm
-    e = distance - upper_arm + forearm
+    a, b = total - distance, total + distance
+    c, e = distance + difference, distance - difference
     if a < 0.0:
         if a < -ON_BOUNDARY:
             return None
@@ -80,10 +77,9 @@ def branch_solver(arm: ArmModel) -> BranchSolver:
 
     The function takes the target's x, y, z (m, base frame) and the yaw and shoulder angle to use where the target
     leaves them free (rad, or None for the one nearest 0), and returns the solutions within limits with the elbow above
-    the floor: facing down, facing up, over down, over up. Whether the target itself is above the floor is not looked
-    at.
+    the floor: facing down, facing up, over down, over up. Whether the target is above the floor is not looked at.
     """
-    solve = partial(_solve_in_arm_frame, _constants(arm))
+    solve = _arm_frame_solver(arm)
     if arm.is_plain:
         return solve
     inverse = arm.mount[:3, :3].T
@@ -110,19 +106,6 @@ def branch_solver(arm: ArmModel) -> BranchSolver:
     return solve_in_base
 
 
-def _constants(arm: ArmModel) -> tuple[float, ...]:
-    lower, upper = (limits.tolist() for limits in arm.theta_limits)
-    sine = lowest_shoulder_sine(arm)
-    lowest = asin(sine) if -1.0 < sine <= 1.0 else copysign(inf, sine)
-    # where the limits alone keep the elbow above the floor there is nothing to check
-    if lowest <= lower[1] and upper[1] <= pi - lowest:
-        sine = -inf
-    return (
-        arm.base_height, arm.upper_arm, arm.lateral_offset, arm.forearm, arm.shoulder_offset,
-        lower[0], upper[0], lower[1], upper[1], lower[2], upper[2], sine,
-    )  # fmt: skip
-
-
 def lowest_shoulder_sine(arm: ArmModel) -> float:
     """The least sin theta1 with the elbow on or above the floor.
 
@@ -143,73 +126,79 @@ def elbow_height(arm: ArmModel, t0: Array, t1: Array) -> Array:
     return np.asarray(to_x * (radial * c0 + d * s0) + to_y * (radial * s0 - d * c0) + to_z * up + origin)
 
 
-def _solve_in_arm_frame(
-    constants: tuple[float, ...],
-    x: float,
-    y: float,
-    z: float,
-    free_yaw: float | None = None,
-    free_shoulder: float | None = None,
-) -> list[Solution]:
-    """Solve in the arm's frame and the angles of the DH table."""
-    base_height, upper_arm, d, forearm, shoulder_offset, *limits = constants
-    lower0, upper0, lower1, upper1, lower2, upper2, lowest_sine = limits
-    found: list[Solution] = []
-    width = hypot(x, y)
-    margin = width - d if d > 0.0 else width + d
-    if margin < 0.0:
-        if margin < -ON_BOUNDARY:
-            return found
-        margin = 0.0
-    radius = sqrt(margin * (width + d if d > 0.0 else width - d))
-    azimuth = atan2(y, x)
-    swing = atan2(d, radius)
-    height = z - base_height
+def _arm_frame_solver(arm: ArmModel) -> BranchSolver:
+    """The solver in the arm's frame and the angles of the DH table; its constants are local, which makes it quick."""
+    base_height, d, shoulder_offset = arm.base_height, arm.lateral_offset, arm.shoulder_offset
+    total, difference, offset = arm.reach, arm.upper_arm - arm.forearm, abs(arm.lateral_offset)
+    (lower0, lower1, lower2), (upper0, upper1, upper2) = (limits.tolist() for limits in arm.theta_limits)
+    # between these no whole turn brings the shoulder within its limits, which is so for most angles beyond them
+    above, next_below = upper1 + ON_BOUNDARY, lower1 - ON_BOUNDARY + tau
+    lowest_sine = lowest_shoulder_sine(arm)
+    lowest = asin(lowest_sine) if -1.0 < lowest_sine <= 1.0 else copysign(inf, lowest_sine)
+    # where the limits alone keep the elbow above the floor there is nothing to check
+    check_elbow = lowest_sine > -1.0 and not (lowest <= lower1 and upper1 <= pi - lowest)
 
-    angles = triangle(upper_arm, forearm, hypot(radius - shoulder_offset, height))
-    for over in (0, 2):
-        if over:
-            # on the inner boundary facing and reaching over are the same
-            if radius <= ON_AXIS:
-                break
-            inward = -radius - shoulder_offset
-            if shoulder_offset != 0.0:
-                angles = triangle(upper_arm, forearm, hypot(inward, height))
-            t0 = azimuth + pi - swing
-        else:
-            inward = radius - shoulder_offset
-            t0 = azimuth + swing
-            if width <= ON_AXIS:
-                t0 = min(max(0.0, lower0), upper0) if free_yaw is None else free_yaw
-        if angles is None:
-            continue
-        if not lower0 <= t0 <= upper0:
-            turned = fitted(t0, lower0, upper0)
-            if turned is None:
-                continue
-            t0 = turned
-        elbow, beta = angles
-        toward = atan2(height, inward)
-        for up in (0, 1):
-            if up:
-                if elbow < STRAIGHT or elbow > pi - STRAIGHT:
+    def solve(
+        x: float, y: float, z: float, free_yaw: float | None = None, free_shoulder: float | None = None
+    ) -> list[Solution]:
+        found: list[Solution] = []
+        width = hypot(x, y)
+        margin = width - offset
+        if margin < 0.0:
+            if margin < -ON_BOUNDARY:
+                return found
+            margin = 0.0
+        radius = sqrt(margin * (width + offset))
+        azimuth, swing = atan2(y, x), atan2(d, radius)
+        height = z - base_height
+        angles = triangle(total, difference, hypot(radius - shoulder_offset, height))
+        for over in (0, 2):
+            if over:
+                # on the inner boundary facing and reaching over are the same
+                if radius <= ON_AXIS:
                     break
-                t1, t2 = toward + beta, -elbow
+                inward = -radius - shoulder_offset
+                if shoulder_offset != 0.0:
+                    angles = triangle(total, difference, hypot(inward, height))
+                t0 = azimuth + pi - swing
             else:
-                t1, t2 = toward - beta, elbow
-                if height == 0.0 == inward:
-                    t1 = min(max(0.0, lower1), upper1) if free_shoulder is None else free_shoulder
-            if not lower2 <= t2 <= upper2:
-                turned = fitted(t2, lower2, upper2)
-                if turned is None:
-                    continue
-                t2 = turned
-            if not lower1 <= t1 <= upper1:
-                turned = fitted(t1, lower1, upper1)
-                if turned is None:
-                    continue
-                t1 = turned
-            if lowest_sine > -1.0 and sin(t1) < lowest_sine:
+                inward = radius - shoulder_offset
+                t0 = azimuth + swing
+                if width <= ON_AXIS:
+                    t0 = min(max(0.0, lower0), upper0) if free_yaw is None else free_yaw
+            if angles is None:
                 continue
-            found.append((t0, t1, t2, over + up))
-    return found
+            if not lower0 <= t0 <= upper0:
+                turned = fitted(t0, lower0, upper0)
+                if turned is None:
+                    continue
+                t0 = turned
+            elbow, beta = angles
+            toward = atan2(height, inward)
+            for up in (0, 1):
+                if up:
+                    if elbow < STRAIGHT or elbow > pi - STRAIGHT:
+                        break
+                    t1, t2 = toward + beta, -elbow
+                else:
+                    t1, t2 = toward - beta, elbow
+                    if height == 0.0 == inward:
+                        t1 = min(max(0.0, lower1), upper1) if free_shoulder is None else free_shoulder
+                if not lower2 <= t2 <= upper2:
+                    turned = fitted(t2, lower2, upper2)
+                    if turned is None:
+                        continue
+                    t2 = turned
+                if not lower1 <= t1 <= upper1:
+                    if above < t1 < next_below:
+                        continue
+                    turned = fitted(t1, lower1, upper1)
+                    if turned is None:
+                        continue
+                    t1 = turned
+                if check_elbow and sin(t1) < lowest_sine:
+                    continue
+                found.append((t0, t1, t2, over + up))
+        return found
+
+    return solve

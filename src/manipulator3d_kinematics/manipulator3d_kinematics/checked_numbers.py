@@ -50,10 +50,11 @@ def rows(value: ArrayLike, name: str) -> Array:
 
 def is_batch(value: Any) -> bool:
     """Tell whether a value is given as rows of three and not as one triple."""
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         return value.ndim == 2
     try:
-        return not isinstance(value[0], float) and np.ndim(value[0]) == 1
+        first = value[0]
+        return type(first) is not float and np.ndim(first) == 1
     except (TypeError, KeyError, IndexError):
         return False
 

@@ -173,7 +173,7 @@ class _Search:
         inward += [self._width * cos(self._azimuth - yaw) for yaw in (self._lower[0], self._upper[0])]
         for radial in inward:
             r, h = radial - arm.shoulder_offset, self._z - arm.base_height
-            angles = triangle(arm.upper_arm, arm.forearm, hypot(r, h))
+            angles = triangle(arm.reach, arm.upper_arm - arm.forearm, hypot(r, h))
             if angles is None:
                 continue
             for side in (1.0, -1.0):

@@ -6,7 +6,7 @@ model, see ArmModel.with_payload. Angles, velocities and torques are those of th
 them.
 """
 
-import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,16 @@ from numpy.typing import ArrayLike
 
 from manipulator3d_kinematics.checked_numbers import Array, is_batch, rows, triple
 from manipulator3d_kinematics.forward import link_frames
-from manipulator3d_kinematics.inertia_terms import GRAVITY, InertiaTerms, inertia_terms
+from manipulator3d_kinematics.inertia_terms import GRAVITY, InertiaConstants, InertiaTerms, inertia_terms
 from manipulator3d_kinematics.model import ArmModel
+
+MASSLESS = "{}: a joint moves no mass; give every link of the description an <inertial>"
+# so many rows keep all intermediate results in the second-level cache
+_CHUNK = 2048
+# three parts of a vector, or nine of a matrix row by row: floats or columns
+Parts = tuple[Any, ...]
+# from the constants of the arm, columns of angles and rates, and the library for them
+Formula = Callable[..., Parts]
 
 
 def mass_matrix(arm: ArmModel, q: ArrayLike) -> Array:
@@ -24,9 +32,12 @@ def mass_matrix(arm: ArmModel, q: ArrayLike) -> Array:
     Raises:
         ValueError: another shape, or a number that is not finite.
     """
-    (t0, t1, t2), library = _angles(arm, q)
-    m = inertia_terms(arm.inertia_constants, t0, t1, t2, library)
-    return _matrix(arm, ((m.a, m.b1, m.b2), (m.b1, m.m11, m.m12), (m.b2, m.m12, m.m22)))
+    return _evaluated(arm, _mass_matrix, q)
+
+
+def _mass_matrix(terms: InertiaTerms) -> Parts:
+    a, _, _, b1, b2, _, _, m11, m12, m22, *_ = terms
+    return a, b1, b2, b1, m11, m12, b2, m12, m22
 
 
 def coriolis(arm: ArmModel, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -35,17 +46,15 @@ def coriolis(arm: ArmModel, q: ArrayLike, qd: ArrayLike) -> Array:
     Raises:
         ValueError: another shape, or a number that is not finite.
     """
-    (t0, t1, t2), (v0, v1, v2), library = _states(arm, q, qd)
-    m = inertia_terms(arm.inertia_constants, t0, t1, t2, library)
-    half1, half2 = 0.5 * m.a1 * v0, 0.5 * m.a2 * v0
-    return _matrix(
-        arm,
-        (
-            (0.5 * (m.a1 * v1 + m.a2 * v2), half1 + m.b11 * v1 + m.b12 * v2, half2 + m.b12 * (v1 + v2)),
-            (-half1, m.alpha2 * v2, m.alpha2 * (v1 + v2)),
-            (-half2, -m.alpha2 * v1, 0.0 * v2),
-        ),
-    )
+    return _evaluated(arm, _coriolis, q, qd)
+
+
+def _coriolis(terms: InertiaTerms, rates: Any) -> Parts:
+    _, a1, a2, _, _, b11, b12, _, _, _, alpha2, *_ = terms
+    v0, v1, v2 = rates
+    half1, half2 = 0.5 * a1 * v0, 0.5 * a2 * v0
+    first = 0.5 * (a1 * v1 + a2 * v2), half1 + b11 * v1 + b12 * v2, half2 + b12 * (v1 + v2)
+    return *first, -half1, alpha2 * v2, alpha2 * (v1 + v2), -half2, -alpha2 * v1, 0.0
 
 
 def gravity(arm: ArmModel, q: ArrayLike) -> Array:
@@ -54,9 +63,11 @@ def gravity(arm: ArmModel, q: ArrayLike) -> Array:
     Raises:
         ValueError: another shape, or a number that is not finite.
     """
-    (t0, t1, t2), library = _angles(arm, q)
-    m = inertia_terms(arm.inertia_constants, t0, t1, t2, library)
-    return _vector(arm, (m.g0, m.g1, m.g2))
+    return _evaluated(arm, _gravity, q)
+
+
+def _gravity(terms: InertiaTerms) -> Parts:
+    return terms[11:]
 
 
 def inverse_dynamics(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
@@ -69,16 +80,18 @@ def inverse_dynamics(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike)
     Raises:
         ValueError: another shape, or a number that is not finite.
     """
-    (t0, t1, t2), (v0, v1, v2), (w0, w1, w2), library = _states(arm, q, qd, qdd)
-    m = inertia_terms(arm.inertia_constants, t0, t1, t2, library)
-    c0, c1, c2 = _bias(m, v0, v1, v2)
-    return _vector(
-        arm,
-        (
-            m.a * w0 + m.b1 * w1 + m.b2 * w2 + c0,
-            m.b1 * w0 + m.m11 * w1 + m.m12 * w2 + c1,
-            m.b2 * w0 + m.m12 * w1 + m.m22 * w2 + c2,
-        ),
+    return _evaluated(arm, _torques, q, qd, qdd)
+
+
+def _torques(terms: InertiaTerms, rates: Any, accelerations: Any) -> Parts:
+    a, a1, a2, b1, b2, b11, b12, m11, m12, m22, alpha2, g0, g1, g2 = terms
+    v0, v1, v2 = rates
+    w0, w1, w2 = accelerations
+    across = 0.5 * v0 * v0
+    return (
+        a * w0 + b1 * w1 + b2 * w2 + v0 * (a1 * v1 + a2 * v2) + b11 * v1 * v1 + b12 * (2.0 * v1 + v2) * v2 + g0,
+        b1 * w0 + m11 * w1 + m12 * w2 + alpha2 * v2 * (2.0 * v1 + v2) - across * a1 + g1,
+        b2 * w0 + m12 * w1 + m22 * w2 - across * a2 - alpha2 * v1 * v1 + g2,
     )
 
 
@@ -92,28 +105,31 @@ def forward_dynamics(arm: ArmModel, q: ArrayLike, qd: ArrayLike, tau: ArrayLike)
     Raises:
         ValueError: another shape, a number that is not finite, or a joint that moves no mass.
     """
-    (t0, t1, t2), (v0, v1, v2), (f0, f1, f2), library = _states(arm, q, qd, tau)
-    m = inertia_terms(arm.inertia_constants, t0, t1, t2, library)
-    parts = accelerations(m, (v0, v1, v2), (f0, f1, f2))
-    if parts is None:
-        raise ValueError(f"{arm.name}: a joint moves no mass; give every link of the description an <inertial>")
-    return _vector(arm, parts)
+    try:
+        return _evaluated(arm, accelerations, q, qd, tau)
+    except ZeroDivisionError:
+        raise ValueError(MASSLESS.format(arm.name)) from None
 
 
-def accelerations(m: InertiaTerms, rates: tuple[Any, Any, Any], torques: tuple[Any, Any, Any]) -> Any:
-    """Solve the equations of motion for the accelerations, in the angles of the DH table; None where M is singular."""
-    c0, c1, c2 = _bias(m, *rates)
-    r0, r1, r2 = torques[0] - c0, torques[1] - c1, torques[2] - c2
+def accelerations(terms: InertiaTerms, rates: Any, torques: Any) -> Parts:
+    """Solve the equations of motion for the accelerations, in the angles of the DH table.
+
+    Raises:
+        ZeroDivisionError: the mass matrix is singular.
+    """
+    a, a1, a2, b1, b2, b11, b12, m11, m12, m22, alpha2, g0, g1, g2 = terms
+    v0, v1, v2 = rates
+    f0, f1, f2 = torques
+    across = 0.5 * v0 * v0
+    r0 = f0 - v0 * (a1 * v1 + a2 * v2) - b11 * v1 * v1 - b12 * (2.0 * v1 + v2) * v2 - g0
+    r1 = f1 - alpha2 * v2 * (2.0 * v1 + v2) + across * a1 - g1
+    r2 = f2 + across * a2 + alpha2 * v1 * v1 - g2
     # cofactors of the symmetric mass matrix
-    k00 = m.m11 * m.m22 - m.m12 * m.m12
-    k01 = m.b2 * m.m12 - m.b1 * m.m22
-    k02 = m.b1 * m.m12 - m.b2 * m.m11
-    k11 = m.a * m.m22 - m.b2 * m.b2
-    k12 = m.b1 * m.b2 - m.a * m.m12
-    k22 = m.a * m.m11 - m.b1 * m.b1
-    determinant = m.a * k00 + m.b1 * k01 + m.b2 * k02
+    k00, k01, k02 = m11 * m22 - m12 * m12, b2 * m12 - b1 * m22, b1 * m12 - b2 * m11
+    determinant = a * k00 + b1 * k01 + b2 * k02
     if determinant <= 0.0 if isinstance(determinant, float) else np.any(determinant <= 0.0):
-        return None
+        raise ZeroDivisionError
+    k11, k12, k22 = a * m22 - b2 * b2, b1 * b2 - a * m12, a * m11 - b1 * b1
     scale = 1.0 / determinant
     return (
         (k00 * r0 + k01 * r1 + k02 * r2) * scale,
@@ -129,59 +145,46 @@ def mechanical_energy(arm: ArmModel, q: ArrayLike, qd: ArrayLike) -> float:
         ValueError: another shape, or a number that is not finite.
     """
     velocity = np.array(triple(qd, "qd"))
-    return float(0.5 * velocity @ mass_matrix(arm, triple(q, "q")) @ velocity) + _potential(arm, q)
-
-
-def _potential(arm: ArmModel, q: ArrayLike) -> float:
     heights = (
         body.mass * float(frame[2, :3] @ body.centre + frame[2, 3])
         for body, frame in zip(arm.bodies, link_frames(arm, q), strict=True)
     )
-    return GRAVITY * sum(heights)
+    return float(0.5 * velocity @ mass_matrix(arm, triple(q, "q")) @ velocity) + GRAVITY * sum(heights)
 
 
-def _bias(m: InertiaTerms, v0: Any, v1: Any, v2: Any) -> tuple[Any, Any, Any]:
-    """C(q, dq) dq + g(q)."""
-    across = 0.5 * v0 * v0
-    return (
-        v0 * (m.a1 * v1 + m.a2 * v2) + m.b11 * v1 * v1 + m.b12 * (2.0 * v1 + v2) * v2 + m.g0,
-        m.alpha2 * v2 * (2.0 * v1 + v2) - across * m.a1 + m.g1,
-        -across * m.a2 - m.alpha2 * v1 * v1 + m.g2,
-    )
+def _evaluated(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: ArrayLike) -> Array:
+    """Apply a formula to one state or to many, in the joints' own signs."""
+    if is_batch(q) or any(is_batch(rate) for rate in rates):
+        return _evaluated_rows(arm, formula, q, *rates)
+    plain = arm.is_plain
+    t0, t1, t2 = arm.plain_theta(triple(q, "q"))
+    moving = [triple(rate, name) for rate, name in zip(rates, ("qd", "qdd or tau"), strict=False)]
+    if not plain:
+        moving = [(np.array(rate) * arm.sign).tolist() for rate in moving]
+    parts = formula(inertia_terms(arm.inertia_constants, t0, t1, t2), *moving)
+    result = np.array(parts)
+    if len(parts) == 9:
+        result = result.reshape(3, 3)
+    return result if plain else result * (arm.sign if len(parts) == 3 else np.outer(arm.sign, arm.sign))
 
 
-def _angles(arm: ArmModel, q: ArrayLike) -> tuple[Any, Any]:
-    if is_batch(q):
-        array = rows(q, "q")
-        return (array if arm.is_plain else arm.theta(array)).T, np
-    return arm.plain_theta(triple(q, "q")), math
-
-
-def _states(arm: ArmModel, q: ArrayLike, *rates: ArrayLike) -> Any:
-    """Angles of the DH table and rates with the same signs, as three floats or three columns; and the library."""
-    names = ("qd", "qdd or tau")
-    if any(is_batch(value) for value in (q, *rates)):
-        angles = rows(np.atleast_2d(q), "q")
-        columns = [rows(np.atleast_2d(rate), name) for rate, name in zip(rates, names, strict=False)]
-        angles, *columns = np.broadcast_arrays(angles, *columns)
-        if arm.is_plain:
-            return [angles.T, *(column.T for column in columns), np]
-        return [arm.theta(angles).T, *((column * arm.sign).T for column in columns), np]
-    one = triple(q, "q")
-    moving = [triple(rate, name) for rate, name in zip(rates, names, strict=False)]
-    if arm.is_plain:
-        return [one, *moving, math]
-    return [arm.plain_theta(one), *((np.array(rate) * arm.sign).tolist() for rate in moving), math]
-
-
-def _vector(arm: ArmModel, parts: tuple[Any, Any, Any]) -> Array:
-    result = np.array(parts) if isinstance(parts[0], float) else np.stack(parts, axis=-1)
-    return result if arm.is_plain else result * arm.sign
-
-
-def _matrix(arm: ArmModel, parts: tuple[tuple[Any, ...], ...]) -> Array:
-    if isinstance(parts[0][0], float):
-        result = np.array(parts)
-    else:
-        result = np.stack([np.stack(row, axis=-1) for row in parts], axis=-2)
-    return result if arm.is_plain else result * np.outer(arm.sign, arm.sign)
+def _evaluated_rows(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: ArrayLike) -> Array:
+    angles = arm.theta(rows(np.atleast_2d(q), "q"))
+    named = zip(rates, ("qd", "qdd or tau"), strict=False)
+    moving = [rows(np.atleast_2d(rate), name) * arm.sign for rate, name in named]
+    angles, *moving = np.broadcast_arrays(angles, *moving)
+    constants: InertiaConstants = arm.inertia_constants
+    result: Array | None = None
+    for start in range(0, len(angles), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        terms = inertia_terms(constants, *angles[part].T, np)
+        parts = formula(terms, *(rate[part].T for rate in moving))
+        if result is None:
+            result = np.empty((len(angles), len(parts)))
+        for column, values in enumerate(parts):
+            result[part, column] = values
+    if result is None:
+        return np.zeros((0, 3)) if formula in (_torques, _gravity, accelerations) else np.zeros((0, 3, 3))
+    if result.shape[1] == 9:
+        return result.reshape(-1, 3, 3) * np.outer(arm.sign, arm.sign)
+    return result * arm.sign

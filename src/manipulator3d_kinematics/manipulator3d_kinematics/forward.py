@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the tool point and the link frames are for given joint angles."""
 
+from collections.abc import Callable
 from math import cos, sin
 
 import numpy as np
@@ -25,21 +26,32 @@ def forward_kinematics(arm: ArmModel, q: ArrayLike) -> Array:
     """
     if is_batch(q):
         return _tool_points(arm, rows(q, "q"))
-    return np.array(tool_point(arm, triple(q, "q")))
+    return np.array(arm.locate_tool(triple(q, "q")))
 
 
 def tool_point(arm: ArmModel, q: Triple) -> Triple:
     """The same for one position given and returned as plain floats; for callers that count microseconds."""
-    t0, t1, t2 = arm.plain_theta(q)
-    t12 = t1 + t2
-    c0, s0, d = cos(t0), sin(t0), arm.lateral_offset
-    radial = arm.shoulder_offset + arm.upper_arm * cos(t1) + arm.forearm * cos(t12)
-    x, y = radial * c0 + d * s0, radial * s0 - d * c0
-    z = arm.base_height + arm.upper_arm * sin(t1) + arm.forearm * sin(t12)
-    if arm.is_plain:
+    return arm.locate_tool(q)
+
+
+def tool_locator(arm: ArmModel) -> Callable[[Triple], Triple]:
+    """Make the function that gives one arm's tool point; its constants are local, which makes it quick."""
+    base_height, d, shoulder_offset = arm.base_height, arm.lateral_offset, arm.shoulder_offset
+    upper_arm, forearm = arm.upper_arm, arm.forearm
+
+    def locate(theta: Triple) -> Triple:
+        t0, t1, t2 = theta
+        t12 = t1 + t2
+        c0, s0 = cos(t0), sin(t0)
+        radial = shoulder_offset + upper_arm * cos(t1) + forearm * cos(t12)
+        up = base_height + upper_arm * sin(t1) + forearm * sin(t12)
+        return radial * c0 + d * s0, radial * s0 - d * c0, up
+
+    def locate_in_base(q: Triple) -> Triple:
+        x, y, z = (arm.mount[:3, :3] @ locate(arm.plain_theta(q)) + arm.mount[:3, 3]).tolist()
         return x, y, z
-    point = arm.mount[:3, :3] @ (x, y, z) + arm.mount[:3, 3]
-    return float(point[0]), float(point[1]), float(point[2])
+
+    return locate if arm.is_plain else locate_in_base
 
 
 def _tool_points(arm: ArmModel, q: Array) -> Array:

@@ -1,101 +1,109 @@
 # SPDX-License-Identifier: Apache-2.0
 """The terms of the equations of motion in closed form, from the kinetic and potential energy of the three bodies.
 
-In the turret's frame a body has its centre at c = (cx, cy, cz) and, with phi its pitch, the angular velocity (0, −dphi,
-dtheta0). Its energy is m/2 ((dcx − dtheta0 cy)² + (dtheta0 cx)² + dcz²) + (dtheta0² Izz' + dphi² Iyy − 2 dtheta0 dphi
-Iyz')/2, where Izz' and Iyz' are its inertia turned by phi. Summed over the bodies that is a mass matrix
+In the turret's frame a body has its centre at c = (cx, cy, cz) and, with phi its pitch, the angular velocity
+(0, −dphi, dtheta0). Its energy is m/2 ((dcx − dtheta0 cy)² + (dtheta0 cx)² + dcz²) + (dtheta0² Izz' + dphi² Iyy
+− 2 dtheta0 dphi Iyz')/2, where Izz' and Iyz' are its inertia turned by phi. Summed over the bodies that is a mass
+matrix
 
     [A   B1           B2       ]
     [B1  J + 2 alpha  K + alpha]
     [B2  K + alpha    K        ]
 
-whose A depends on theta1 and theta2, B1 and B2 likewise, and alpha on theta2 alone. The Coriolis terms are the partial
-derivatives of these. The same lines serve plain floats and arrays.
+whose A, B1 and B2 depend on theta1 and theta2, and alpha on theta2 alone. The Coriolis terms are the partial
+derivatives of these; dB1/dtheta2 = dB2/dtheta1 = dB2/dtheta2. The forearm's mass at the elbow counts as part of the
+upper arm, so that each of the two enters by a few sums alone: its moments m x and m z, and its inertias about its
+joint. The same lines serve plain floats and arrays.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from manipulator3d_kinematics.checked_numbers import Array
 from manipulator3d_kinematics.model import ArmModel
+from manipulator3d_kinematics.rigid_body import RigidBody
 
 GRAVITY = 9.81  # m/s²; as in most URDF tools
 
+# a, a1, a2, b1, b2, b11, b12, m11, m12, m22, alpha2, g0, g1, g2: the mass matrix, its derivatives (by theta1, by
+# theta2) and the torques that gravity asks for
+InertiaTerms = tuple[Any, ...]
+
 
 class InertiaConstants(NamedTuple):
-    """What the terms need of the arm: masses, centres (x, z; y is lateral) and inertias of the bodies 2 and 3."""
+    """Sums over masses that the terms need: 3 of the forearm, 2 of the upper arm with the forearm's mass at its end."""
 
-    shoulder_offset: float
-    upper_arm: float
-    about_yaw: float  # inertia of the turret about the yaw axis
-    m2: float
-    x2: float
-    y2: float
+    offset: float  # m; from the yaw axis to the shoulder
+    length: float  # m; of the upper arm
+    about_yaw: float  # kg m²; the part of A that no angle changes
+    x2: float  # kg m; mass times centre
     z2: float
-    xx2: float
-    xy2: float
-    xz2: float
-    yz2: float
-    zz2: float
-    m3: float
+    turning2: float  # kg m²; (Izz − Ixx) / 2 and Ixz about the joint
+    mixed2: float
+    side_sin2: float  # kg m²; what sin and cos of the pitch contribute to B
+    side_cos2: float
     x3: float
-    y3: float
     z3: float
-    xx3: float
-    xy3: float
-    xz3: float
-    yz3: float
-    zz3: float
-    j: float  # inertia of upper arm and forearm about the shoulder, without the part that depends on the elbow
-    k: float  # inertia of the forearm about the elbow
-    turret_moment_x: float
-    turret_moment_y: float
-    gravity_x: float  # gravity in the arm's frame
+    turning3: float
+    mixed3: float
+    side_sin3: float
+    side_cos3: float
+    about_shoulder: float  # kg m²; J
+    about_elbow: float  # kg m²; K
+    gravity_z: float  # m/s²; in the arm's frame
+    ahead: float  # kg m; mass times centre of all bodies in x and y without the part that the pitch angles change
+    aside: float
+    gravity_x: float
     gravity_y: float
-    gravity_z: float
 
 
 def inertia_constants(arm: ArmModel) -> InertiaConstants:
     """Gather the constants of one arm."""
     turret, upper, fore = arm.bodies
-    x1, y1, _ = turret.centre.tolist()
-    x2, y2, z2 = upper.centre.tolist()
-    x3, y3, z3 = fore.centre.tolist()
-    k = fore.mass * (x3 * x3 + z3 * z3) + float(fore.inertia[1, 1])
-    j = upper.mass * (x2 * x2 + z2 * z2) + float(upper.inertia[1, 1]) + fore.mass * arm.upper_arm**2 + k
-    gravity = (arm.mount[:3, :3].T @ np.array([0.0, 0.0, -GRAVITY])).tolist()
-    inertia2, inertia3 = (
-        [float(i[at]) for at in ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2))] for i in (upper.inertia, fore.inertia)
+    turret_x, turret_y, _ = turret.centre.tolist()
+    mass2, (x2, y2, z2), inertia2 = upper.mass, upper.centre.tolist(), _about_joint(upper)
+    mass3, (x3, y3, z3), inertia3 = fore.mass, fore.centre.tolist(), _about_joint(fore)
+    y3 -= arm.lateral_offset
+    length, offset = arm.upper_arm, arm.shoulder_offset
+    hung = mass3 * length
+    about_shoulder = float(inertia2[1, 1]) + hung * length
+    xx2, zz2, xx3, zz3 = (float(i[at, at]) for i in (inertia2, inertia3) for at in (0, 2))
+    zz2 += hung * length
+    gravity_x, gravity_y, gravity_z = (arm.mount[:3, :3].T @ np.array([0.0, 0.0, -GRAVITY])).tolist()
+    about_yaw = turret.mass * (turret_x**2 + turret_y**2) + float(turret.inertia[2, 2])
+    about_yaw += mass2 * y2 * y2 + mass3 * y3 * y3 + (mass2 + mass3) * offset * offset + (xx2 + zz2 + xx3 + zz3) / 2.0
+    return InertiaConstants(
+        offset=offset,
+        length=length,
+        about_yaw=about_yaw,
+        x2=mass2 * x2 + hung,
+        z2=mass2 * z2,
+        turning2=(zz2 - xx2) / 2.0,
+        mixed2=float(inertia2[0, 2]),
+        side_sin2=mass2 * y2 * x2 + hung * y3 - float(upper.inertia[0, 1]),
+        side_cos2=mass2 * y2 * z2 - float(upper.inertia[1, 2]),
+        x3=mass3 * x3,
+        z3=mass3 * z3,
+        turning3=(zz3 - xx3) / 2.0,
+        mixed3=float(inertia3[0, 2]),
+        side_sin3=mass3 * y3 * x3 - float(fore.inertia[0, 1]),
+        side_cos3=mass3 * y3 * z3 - float(fore.inertia[1, 2]),
+        about_shoulder=about_shoulder + float(inertia3[1, 1]),
+        about_elbow=float(inertia3[1, 1]),
+        gravity_z=gravity_z,
+        ahead=turret.mass * turret_x + (mass2 + mass3) * offset,
+        aside=turret.mass * turret_y + mass2 * y2 + mass3 * y3,
+        gravity_x=gravity_x,
+        gravity_y=gravity_y,
     )
-    about_yaw = turret.mass * (x1 * x1 + y1 * y1) + float(turret.inertia[2, 2])
-    return InertiaConstants._make((
-        arm.shoulder_offset, arm.upper_arm, about_yaw,
-        upper.mass, x2, y2, z2, *inertia2,
-        fore.mass, x3, y3 - arm.lateral_offset, z3, *inertia3,
-        j, k, turret.mass * x1, turret.mass * y1, *gravity,
-    ))  # fmt: skip
 
 
-@dataclass(slots=True)
-class InertiaTerms:
-    """Mass matrix, its derivatives and gravity torques at one position or at many, in the angles of the DH table."""
-
-    a: Any
-    a1: Any
-    a2: Any
-    b1: Any
-    b2: Any
-    b11: Any
-    b12: Any
-    m11: Any
-    m12: Any
-    m22: Any
-    alpha2: Any
-    g0: Any
-    g1: Any
-    g2: Any
+def _about_joint(body: RigidBody) -> Array:
+    """Inertia about the joint's axis, in the plane of the arm: the lateral distance of the centre left out."""
+    x, _, z = body.centre
+    return body.inertia + body.mass * np.array([[z * z, 0.0, -x * z], [0.0, x * x + z * z, 0.0], [-x * z, 0.0, x * x]])
 
 
 def inertia_terms(constants: InertiaConstants, t0: Any, t1: Any, t2: Any, library: Any = math) -> InertiaTerms:
@@ -107,47 +115,39 @@ def inertia_terms(constants: InertiaConstants, t0: Any, t1: Any, t2: Any, librar
         library: where sin and cos come from.
     """
     (
-        offset, l1, about_yaw, m2, x2, y2, z2, xx2, xy2, xz2, yz2, zz2, m3, x3, y3, z3, xx3, xy3, xz3, yz3, zz3,
-        j, k, moment_x, moment_y, gx, gy, gz,
+        offset, length, about_yaw, x2, z2, turning2, mixed2, side_sin2, side_cos2, x3, z3, turning3, mixed3,
+        side_sin3, side_cos3, j, k, gz, ahead, aside, gx, gy,
     ) = constants  # fmt: skip
-    sin, cos = library.sin, library.cos
-    s1, c1, s2, c2 = sin(t1), cos(t1), sin(t2), cos(t2)
+    s1, c1, s2, c2 = library.sin(t1), library.cos(t1), library.sin(t2), library.cos(t2)
     s12, c12 = s1 * c2 + c1 * s2, c1 * c2 - s1 * s2
-    # in and up: from the joint to the centre of mass, in the arm's plane
+    # mass times the way from the joint to the centre, inward and upward in the arm's plane
     in2, up2 = x2 * c1 - z2 * s1, x2 * s1 + z2 * c1
     in3, up3 = x3 * c12 - z3 * s12, x3 * s12 + z3 * c12
-    cx2, cx3 = offset + in2, offset + l1 * c1 + in3
-    rise3 = l1 * s1 + up3
+    twice_s1, twice_c1 = 2.0 * s1 * c1, 1.0 - 2.0 * s1 * s1
+    twice_s12, twice_c12 = 2.0 * s12 * c12, 1.0 - 2.0 * s12 * s12
+    reach = offset + length * c1
 
-    turn2 = 2.0 * (s1 * c1 * (xx2 - zz2) + (c1 * c1 - s1 * s1) * xz2)
-    turn3 = 2.0 * (s12 * c12 * (xx3 - zz3) + (c12 * c12 - s12 * s12) * xz3)
     a = (
         about_yaw
-        + m2 * (cx2 * cx2 + y2 * y2)
-        + s1 * s1 * xx2
-        + 2.0 * s1 * c1 * xz2
-        + c1 * c1 * zz2
-        + m3 * (cx3 * cx3 + y3 * y3)
-        + s12 * s12 * xx3
-        + 2.0 * s12 * c12 * xz3
-        + c12 * c12 * zz3
+        + turning2 * twice_c1
+        + mixed2 * twice_s1
+        + turning3 * twice_c12
+        + mixed3 * twice_s12
+        + 2.0 * (offset * in2 + reach * in3)
     )
-    a2 = turn3 - 2.0 * m3 * cx3 * up3
-    a1 = turn2 + turn3 - 2.0 * (m2 * cx2 * up2 + m3 * cx3 * rise3)
-    b2 = m3 * y3 * up3 - s12 * xy3 - c12 * yz3
-    b1 = m2 * y2 * up2 - s1 * xy2 - c1 * yz2 + m3 * y3 * rise3 - s12 * xy3 - c12 * yz3
-    b12 = m3 * y3 * in3 - c12 * xy3 + s12 * yz3
-    b11 = m2 * y2 * in2 - c1 * xy2 + s1 * yz2 + m3 * y3 * l1 * c1 + b12
-    alpha = m3 * l1 * (x3 * c2 - z3 * s2)
-    alpha2 = -m3 * l1 * (x3 * s2 + z3 * c2)
+    a2 = 2.0 * (mixed3 * twice_c12 - turning3 * twice_s12 - reach * up3)
+    a1 = a2 + 2.0 * (mixed2 * twice_c1 - turning2 * twice_s1 - offset * up2 - length * s1 * in3)
+    b2, b12 = side_sin3 * s12 + side_cos3 * c12, side_sin3 * c12 - side_cos3 * s12
+    b1, b11 = b2 + side_sin2 * s1 + side_cos2 * c1, b12 + side_sin2 * c1 - side_cos2 * s1
+    alpha, alpha2 = length * (x3 * c2 - z3 * s2), -length * (x3 * s2 + z3 * c2)
 
-    g1 = -gz * (m2 * in2 + m3 * (l1 * c1 + in3))
-    g2 = -gz * m3 * in3
-    g0: Any = 0.0 * t0
+    g0: Any = 0.0
+    g2 = -gz * in3
+    g1 = g2 - gz * in2
     if gx != 0.0 or gy != 0.0:
-        s0, c0 = sin(t0), cos(t0)
-        ahead, aside = gx * c0 + gy * s0, gy * c0 - gx * s0
-        g0 = -aside * (moment_x + m2 * cx2 + m3 * cx3) + ahead * (moment_y + m2 * y2 + m3 * y3)
-        g1 = g1 + ahead * (m2 * up2 + m3 * rise3)
-        g2 = g2 + ahead * m3 * up3
-    return InertiaTerms(a, a1, a2, b1, b2, b11, b12, j + 2.0 * alpha, k + alpha, k + 0.0 * t2, alpha2, g0, g1, g2)
+        s0, c0 = library.sin(t0), library.cos(t0)
+        forward, sideways = gx * c0 + gy * s0, gy * c0 - gx * s0
+        g0 = forward * aside - sideways * (ahead + in2 + in3)
+        g1 = g1 + forward * (up2 + up3)
+        g2 = g2 + forward * up3
+    return a, a1, a2, b1, b2, b11, b12, j + 2.0 * alpha, k + alpha, k, alpha2, g0, g1, g2

@@ -14,6 +14,8 @@ from manipulator3d_kinematics.model import ArmModel
 from manipulator3d_kinematics.refusal import refusal
 
 ELBOWS = ("auto", "down", "up")
+_UP_BITS = {"down": 0, "up": UP_BIT}
+_WHOLE_TURN = tau + ON_BOUNDARY
 _REACHED = IkStatus.REACHED
 
 
@@ -47,7 +49,8 @@ def inverse_kinematics(
         ValueError: wrong shape, a number that is not finite, or an unknown elbow.
     """
     x, y, z = triple(p, "target")
-    if elbow not in ELBOWS or preferred_elbow not in ("down", "up"):
+    up = _UP_BITS.get(preferred_elbow if elbow == "auto" else elbow)
+    if up is None:
         raise ValueError(f"elbow: {elbow!r} with {preferred_elbow!r} preferred is unknown; known: {', '.join(ELBOWS)}")
     start: Triple | None = None if seed is None else triple(seed, "seed")
     if z >= arm.floor_z - ON_BOUNDARY:
@@ -56,12 +59,10 @@ def inverse_kinematics(
         else:
             found = arm.solve_branches(x, y, z, start[0], start[1])
         if found:
-            wanted = preferred_elbow if elbow == "auto" else elbow
-            up = wanted == "up"
             if start is not None:
                 found = _by_distance(arm, found, start, None if elbow == "auto" else up)
             else:
-                if arm.widest_turn > tau + ON_BOUNDARY:
+                if arm.widest_turn > _WHOLE_TURN:
                     found = [_turned_toward(arm, solution, (0.0, 0.0, 0.0)) for solution in found]
                 if len(found) > 2 or (found[0][3] & UP_BIT) != up:
                     found = [s for s in found if s[3] & UP_BIT == up] + [s for s in found if s[3] & UP_BIT != up]
@@ -77,7 +78,7 @@ def inverse_kinematics(
     return IkResult(arm, (x, y, z), IkStatus.CLOSEST, [nearest], told)
 
 
-def _by_distance(arm: ArmModel, found: list[Solution], seed: Triple, up: bool | None) -> list[Solution]:
+def _by_distance(arm: ArmModel, found: list[Solution], seed: Triple, up: int | None) -> list[Solution]:
     """Solutions in the order of their travel time from the seed, those of the wanted elbow first."""
     if arm.widest_turn > tau - ON_BOUNDARY:
         found = [_turned_toward(arm, solution, seed) for solution in found]

@@ -31,16 +31,17 @@ def jacobian(arm: ArmModel, q: ArrayLike) -> Array:
     forearm_in, forearm_up = arm.forearm * cos(t1 + t2), arm.forearm * sin(t1 + t2)
     inward, up = arm.upper_arm * cos(t1) + forearm_in, arm.upper_arm * sin(t1) + forearm_up
     radial = arm.shoulder_offset + inward
+    # a flat array is made much quicker than a nested one
     matrix = np.array(
         (
-            (d * c0 - radial * s0, -up * c0, -forearm_up * c0),
-            (d * s0 + radial * c0, -up * s0, -forearm_up * s0),
-            (0.0, inward, forearm_in),
-            (0.0, s0, s0),
-            (0.0, -c0, -c0),
-            (1.0, 0.0, 0.0),
+            d * c0 - radial * s0, -up * c0, -forearm_up * c0,
+            d * s0 + radial * c0, -up * s0, -forearm_up * s0,
+            0.0, inward, forearm_in,
+            0.0, s0, s0,
+            0.0, -c0, -c0,
+            1.0, 0.0, 0.0,
         )
-    )
+    ).reshape(6, 3)  # fmt: skip
     return matrix if arm.is_plain else _in_base_and_user_angles(arm, matrix)
 
 

@@ -3,7 +3,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -202,6 +202,13 @@ class ArmModel:
         from manipulator3d_kinematics.branches import branch_solver
 
         return branch_solver(self)
+
+    @cached_property
+    def locate_tool(self) -> Callable[[Triple], Triple]:
+        """The function of forward.py that gives the tool point of one position in plain floats, made once."""
+        from manipulator3d_kinematics.forward import tool_locator
+
+        return tool_locator(self)
 
     @cached_property
     def inertia_constants(self) -> "InertiaConstants":

@@ -2,7 +2,7 @@
 """One step in time of the arm under torques."""
 
 from manipulator3d_kinematics.checked_numbers import Triple, triple
-from manipulator3d_kinematics.dynamics import accelerations
+from manipulator3d_kinematics.dynamics import MASSLESS, accelerations
 from manipulator3d_kinematics.inertia_terms import inertia_terms
 from manipulator3d_kinematics.model import ArmModel
 
@@ -30,10 +30,11 @@ def motion_step(arm: ArmModel, q: Triple, qd: Triple, tau: Triple, dt: float) ->
     torque = _signed(sign, triple(tau, "tau"))
 
     def slope(t0: float, t1: float, t2: float, rates: Triple) -> Triple:
-        found = accelerations(inertia_terms(constants, t0, t1, t2), rates, torque)
-        if found is None:
-            raise ValueError(f"{arm.name}: a joint moves no mass; give every link of the description an <inertial>")
-        return found[0], found[1], found[2]
+        try:
+            f0, f1, f2 = accelerations(inertia_terms(constants, t0, t1, t2), rates, torque)
+        except ZeroDivisionError:
+            raise ValueError(MASSLESS.format(arm.name)) from None
+        return f0, f1, f2
 
     half, sixth = 0.5 * dt, dt / 6.0
     f0, f1, f2 = slope(a0, a1, a2, (b0, b1, b2))
