@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-FIRMWARE = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(FIRMWARE / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from firmware_build import FIRMWARE, run  # noqa: E402
 from virtual_board import EmulatedPort, Host, load  # noqa: E402
 
 
@@ -22,13 +21,6 @@ def build_folder(tmp_path_factory):
     run(["cmake", "-S", str(FIRMWARE), "-B", str(folder)])
     run(["cmake", "--build", str(folder), "--parallel", str(os.cpu_count() or 1)])
     return folder
-
-
-def run(command):
-    """Run a program that must succeed."""
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
-    return done.stdout
 
 
 @pytest.fixture(scope="session")

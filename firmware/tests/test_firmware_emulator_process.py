@@ -7,7 +7,7 @@ import time
 
 import pytest
 import serial
-from paths import steady
+from firmware_paths import steady
 from virtual_board import HOME, Host
 
 from manipulator3d_hw_bridge import messages

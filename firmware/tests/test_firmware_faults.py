@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
-from paths import rest_to_rest, steady
+from firmware_paths import rest_to_rest, steady
 from virtual_board import ACCELERATION, HOME, LOWER
 
 from manipulator3d_hw_bridge import messages

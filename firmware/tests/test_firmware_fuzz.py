@@ -3,7 +3,7 @@ import ctypes
 
 import hypothesis.strategies as st
 from cobs import cobs
-from conftest import FIRMWARE, run
+from firmware_build import FIRMWARE, run
 from hypothesis import given, settings
 from virtual_board import decode, encode
 

@@ -2,7 +2,7 @@
 import math
 
 import pytest
-from paths import rest_to_rest
+from firmware_paths import rest_to_rest
 from virtual_board import HOME, LOWER, UPPER, joint_configuration
 
 from manipulator3d_hw_bridge import messages

@@ -2,7 +2,7 @@
 import math
 
 import pytest
-from paths import rest_to_rest, steady
+from firmware_paths import rest_to_rest, steady
 from virtual_board import ACCELERATION, HOME
 
 from manipulator3d_hw_bridge import messages

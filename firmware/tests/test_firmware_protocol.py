@@ -3,14 +3,13 @@ import ctypes
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from firmware_build import FIRMWARE
 from virtual_board import decode, encode
 
 from manipulator3d_hw_bridge import messages
 
-FIRMWARE = Path(__file__).resolve().parents[1]
 GOLDEN = json.loads((FIRMWARE / "protocol/golden_frames.json").read_text())
 
 

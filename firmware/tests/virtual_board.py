@@ -109,6 +109,82 @@ class EmulatedPort:
         return seen
 
 
+def load_avr(folder: Path) -> ctypes.CDLL:
+    """Load the simulator of the board's binary from a build folder."""
+    library = ctypes.CDLL(str(folder / "libmanipulator3d_avr_board.so"))
+    library.avr_board_create.restype = ctypes.c_void_p
+    library.avr_board_read.restype = ctypes.c_size_t
+    library.avr_board_encoder_counts.restype = ctypes.c_int64
+    board = ctypes.c_void_p
+    for name, arguments in {
+        "destroy": [board], "clear_costs": [board],
+        "write": [board, ctypes.c_char_p, ctypes.c_size_t], "read": [board, ctypes.c_char_p, ctypes.c_size_t],
+        "advance": [board, ctypes.c_uint32], "command": [board, ctypes.c_char_p],
+        "observe": [board, ctypes.POINTER(Observation)], "spin": [board, ctypes.POINTER(ctypes.c_double)],
+        "encoder_counts": [board, ctypes.c_int], "cost": [board, ctypes.c_int, ctypes.POINTER(ctypes.c_uint64)],
+    }.items():  # fmt: skip
+        getattr(library, f"avr_board_{name}").argtypes = arguments
+    return library
+
+
+class AvrPort:
+    """Bytes and milliseconds of the board's own binary in simavr."""
+
+    # Interrupt vectors of the ATmega2560.
+    ENCODERS, CONTROL, RECEIVE, TRANSMIT = range(1, 7), 17, 25, 26
+
+    def __init__(self, library: ctypes.CDLL, elf: Path, start: Sequence[float] = HOME, arm: str = "") -> None:
+        self._library = library
+        self._board = library.avr_board_create(str(elf).encode(), arm.encode(), (ctypes.c_double * 3)(*start))
+        assert self._board, f"simavr refused {elf}"
+
+    def close(self) -> None:
+        """Free the board."""
+        self._library.avr_board_destroy(self._board)
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the board."""
+        self._library.avr_board_write(self._board, data, len(data))
+
+    def read(self) -> bytes:
+        """Return the bytes that have come."""
+        buffer = ctypes.create_string_buffer(4096)
+        count = self._library.avr_board_read(self._board, buffer, 4096)
+        return buffer.raw[:count]
+
+    def advance(self, ms: int) -> None:
+        """Let time pass."""
+        self._library.avr_board_advance(self._board, ms)
+
+    def command(self, text: str) -> None:
+        """Inject a fault."""
+        assert self._library.avr_board_command(self._board, text.encode()), text
+
+    def observe(self) -> Observation:
+        """Look at the plant."""
+        seen = Observation()
+        self._library.avr_board_observe(self._board, ctypes.byref(seen))
+        return seen
+
+    def spin(self, rates: Sequence[float]) -> None:
+        """Turn the encoders at rates in counts a second, whatever the plant does; zeros end that."""
+        self._library.avr_board_spin(self._board, (ctypes.c_double * 3)(*rates))
+
+    def encoder_counts(self, joint: int) -> int:
+        """Return how far an encoder has turned since the start."""
+        return int(self._library.avr_board_encoder_counts(self._board, joint))
+
+    def cost(self, vector: int) -> tuple[int, int, int, int]:
+        """Return number, total, least and most cycles of an interrupt since clear_costs()."""
+        out = (ctypes.c_uint64 * 4)()
+        self._library.avr_board_cost(self._board, vector, out)
+        return (out[0], out[1], out[2], out[3])
+
+    def clear_costs(self) -> None:
+        """Begin to count cycles anew."""
+        self._library.avr_board_clear_costs(self._board)
+
+
 class Host:
     """Sends messages and keeps what comes back.
 

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps the control interrupt away for the life of the object. Encoders and the serial line go on being served.
-// Elsewhere than on AVR everything runs in one thread.
+// Keeps the control step away for the life of the object: a step that falls due meanwhile is made at its end. Encoders
+// and the serial line go on being served. Elsewhere than on AVR everything runs in one thread.
 #pragma once
 
+#include <stdint.h>
+
 #ifdef __AVR__
-#include <avr/io.h>
+namespace interrupt_lock {
+extern volatile uint8_t depth;     // locks that are held; written by the main loop alone
+extern volatile bool step_is_due;  // written by the control interrupt while a lock is held
+void make_due_step();
+}  // namespace interrupt_lock
 #endif
 
 class InterruptLock {
  public:
 #ifdef __AVR__
-  // The control interrupt is compare match A of timer 1.
-  InterruptLock() : mask_(TIMSK1) {
-    TIMSK1 = 0;
+  InterruptLock() {
+    ++interrupt_lock::depth;
     __asm__ volatile("" ::: "memory");
   }
   ~InterruptLock() {
     __asm__ volatile("" ::: "memory");
-    TIMSK1 = mask_;
+    if (--interrupt_lock::depth == 0 && interrupt_lock::step_is_due) interrupt_lock::make_due_step();
   }
-
- private:
-  const unsigned char mask_;
 #else
   InterruptLock() {}
   ~InterruptLock() {}

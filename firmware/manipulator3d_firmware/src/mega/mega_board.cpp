@@ -54,12 +54,17 @@ extern "C" void remember_reset_flags() {
   wdt_disable();
 }
 
-// Lets the encoders and the serial line interrupt it, but not itself.
-ISR(TIMER1_COMPA_vect) {
-  if (stepping) {
-    ++missed_steps;
-    return;
-  }
+namespace interrupt_lock {
+
+volatile uint8_t depth;
+volatile bool step_is_due;
+
+}  // namespace interrupt_lock
+
+namespace {
+
+// One control step; encoders and the serial line may interrupt it, another step may not.
+inline void make_step() {
   stepping = true;
   sei();
   Inputs inputs;
@@ -73,6 +78,25 @@ ISR(TIMER1_COMPA_vect) {
   const uint16_t took = TCNT1;
   if (took > worst_step) worst_step = took;
   stepping = false;
+}
+
+}  // namespace
+
+void interrupt_lock::make_due_step() {
+  cli();
+  step_is_due = false;
+  make_step();
+  sei();
+}
+
+ISR(TIMER1_COMPA_vect) {
+  if (stepping || (interrupt_lock::depth > 0 && interrupt_lock::step_is_due)) {
+    ++missed_steps;
+  } else if (interrupt_lock::depth > 0) {
+    interrupt_lock::step_is_due = true;
+  } else {
+    make_step();
+  }
 }
 
 namespace mega_board {
@@ -99,7 +123,7 @@ static uint32_t now_us() {
   InterruptLock lock;
   uint16_t part = TCNT1;
   uint32_t time = board.control().time_us();
-  if ((TIFR1 & _BV(OCF1A)) != 0) {
+  if (interrupt_lock::step_is_due) {
     part = TCNT1;
     time += TICK_US;
   }
