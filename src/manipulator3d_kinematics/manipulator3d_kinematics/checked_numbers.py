@@ -18,7 +18,7 @@ def triple(value: ArrayLike | Sequence[float], name: str) -> Triple:
     Raises:
         ValueError: another shape, or a number that is not finite; names the argument.
     """
-    numbers: Any = value.tolist() if isinstance(value, np.ndarray) else value
+    numbers: Any = value.tolist() if type(value) is np.ndarray and value.ndim == 1 else value
     try:
         a, b, c = numbers
         if type(a) is float is type(b) is type(c) and isfinite(a + b + c):

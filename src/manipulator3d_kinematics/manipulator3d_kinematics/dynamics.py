@@ -20,6 +20,7 @@ from manipulator3d_kinematics.model import ArmModel
 MASSLESS = "{}: a joint moves no mass; give every link of the description an <inertial>"
 # so many rows keep all intermediate results in the second-level cache
 _CHUNK = 2048
+_RATES = ("qd", "qdd or tau")
 # three parts of a vector, or nine of a matrix row by row: floats or columns
 Parts = tuple[Any, ...]
 # from the constants of the arm, columns of angles and rates, and the library for them
@@ -154,23 +155,24 @@ def mechanical_energy(arm: ArmModel, q: ArrayLike, qd: ArrayLike) -> float:
 
 def _evaluated(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: ArrayLike) -> Array:
     """Apply a formula to one state or to many, in the joints' own signs."""
-    if is_batch(q) or any(is_batch(rate) for rate in rates):
-        return _evaluated_rows(arm, formula, q, *rates)
-    plain = arm.is_plain
-    t0, t1, t2 = arm.plain_theta(triple(q, "q"))
-    moving = [triple(rate, name) for rate, name in zip(rates, ("qd", "qdd or tau"), strict=False)]
-    if not plain:
-        moving = [(np.array(rate) * arm.sign).tolist() for rate in moving]
-    parts = formula(inertia_terms(arm.inertia_constants, t0, t1, t2), *moving)
-    result = np.array(parts)
-    if len(parts) == 9:
-        result = result.reshape(3, 3)
-    return result if plain else result * (arm.sign if len(parts) == 3 else np.outer(arm.sign, arm.sign))
+    try:
+        t0, t1, t2 = arm.plain_theta(triple(q, "q"))
+        moving = [triple(rate, name) for rate, name in zip(rates, _RATES, strict=False)]
+    except ValueError:
+        if is_batch(q) or any(is_batch(rate) for rate in rates):
+            return _evaluated_rows(arm, formula, q, *rates)
+        raise
+    if arm.is_plain:
+        parts = formula(inertia_terms(arm.inertia_constants, t0, t1, t2), *moving)
+        return np.array(parts) if len(parts) == 3 else np.array(parts).reshape(3, 3)
+    moving = [(np.array(rate) * arm.sign).tolist() for rate in moving]
+    result = np.array(formula(inertia_terms(arm.inertia_constants, t0, t1, t2), *moving))
+    return result * arm.sign if len(result) == 3 else result.reshape(3, 3) * np.outer(arm.sign, arm.sign)
 
 
 def _evaluated_rows(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: ArrayLike) -> Array:
     angles = arm.theta(rows(np.atleast_2d(q), "q"))
-    named = zip(rates, ("qd", "qdd or tau"), strict=False)
+    named = zip(rates, _RATES, strict=False)
     moving = [rows(np.atleast_2d(rate), name) * arm.sign for rate, name in named]
     angles, *moving = np.broadcast_arrays(angles, *moving)
     constants: InertiaConstants = arm.inertia_constants
