@@ -178,12 +178,14 @@ class ArmMotion:
         reason = self._gate.refusal(now, apply_at, position, self.measured)
         if reason:
             return reason
-        board_time, begins = self._gate.take(apply_at)
+        board_time, rate, begins = self._gate.take(apply_at)
         if begins:
             self._begin_stream(now)
         self._board.send(
             messages.Setpoint(
-                time=round(board_time * 1e6) % WRAP_US, position=tuple(position), velocity=tuple(velocity)
+                time=round(board_time * 1e6) % WRAP_US,
+                position=tuple(position),
+                velocity=tuple(value / rate for value in velocity),
             )
         )
         return ""

@@ -159,24 +159,30 @@ class StreamClock:
     the stream, at most `slew` of the time that passes.
     """
 
-    def __init__(self, sync: ClockSync, pause: float = 0.5, slew: float = 0.02) -> None:
+    def __init__(self, sync: ClockSync, pause: float = 0.5, slew: float = 0.04) -> None:
         self._sync = sync
         self._pause = pause
         self._slew = slew
         self._host: float | None = None
         self._board = 0.0
+        self.rate = 1.0
 
     def to_board(self, host: float) -> float:
-        """Return the board time of a setpoint's host time; after more than `pause` s a new stream begins."""
+        """Return the board time of a setpoint's host time; after more than `pause` s a new stream begins.
+
+        `rate` is then the board time that has passed for each s of the host's: velocities are to be divided by it.
+        """
         wanted = self._sync.to_board(host)
         if self._host is None or not 0.0 <= host - self._host <= self._pause:
-            self._host, self._board = host, wanted
+            self._host, self._board, self.rate = host, wanted, 1.0
             return wanted
         passed = host - self._host
         correction = wanted - (self._board + passed)
         limit = self._slew * passed
+        step = passed + min(max(correction, -limit), limit)
+        self.rate = step / passed if passed > 0.0 else 1.0
         self._host = host
-        self._board += passed + min(max(correction, -limit), limit)
+        self._board += step
         return self._board
 
     def restart(self) -> None:

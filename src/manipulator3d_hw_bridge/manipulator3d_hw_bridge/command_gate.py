@@ -74,14 +74,20 @@ class CommandGate:
         self._streaming = False
         return self._too_far(position, measured)
 
-    def take(self, apply_at: float) -> tuple[float, bool]:
-        """Accept a command; return its time in s on the board's clock, and whether it begins a stream."""
+    def take(self, apply_at: float) -> tuple[float, float, bool]:
+        """Accept a command.
+
+        Returns:
+            Its time in s on the board's clock; the board's s for each s of the host's around it; whether it begins a
+            stream.
+        """
         begins = not self._streaming
         if begins:
             self._clock.restart()
         self._streaming = True
         self._latest_apply = apply_at
-        return self._clock.to_board(apply_at), begins
+        board_time = self._clock.to_board(apply_at)
+        return board_time, self._clock.rate, begins
 
     def _too_far(self, position: Sequence[float], measured: Sequence[float] | None) -> str:
         if measured is None:

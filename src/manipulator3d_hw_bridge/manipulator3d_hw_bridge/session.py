@@ -30,7 +30,7 @@ _IDENTIFY_PERIOD = 1.0
 _RETRY_PERIOD = 1.0
 _ARM_PERIOD = 0.5
 # A measurement that seems this old when it arrives calls for a look at the clock.
-_SUSPICIOUS_AGE = 0.03
+_SUSPICIOUS_AGE = 0.015
 # Frames that the system still had from before the opening of the port are not of a board that has just been reset.
 _LEFTOVERS = 0.1
 # The link is silent only if so many reads in a row brought nothing: a starved bridge has not listened.

@@ -120,11 +120,13 @@ def test_a_stream_stays_continuous_when_the_clock_estimate_steps(step):
         board.exchange(sync, 0.5 * i - 4.5, spread=1e-4)
     stream = StreamClock(sync)
     last = stream.to_board(1.0)
+    assert stream.rate == 1.0
     board.offset += step
     board.exchange(sync, 1.0, spread=1e-4)
     for i in range(1, 3000):
         now = stream.to_board(1.0 + 0.01 * i)
-        assert 0.0098 - 1e-9 <= now - last <= 0.0102 + 1e-9
+        assert 0.0096 - 1e-9 <= now - last <= 0.0104 + 1e-9
+        assert stream.rate == pytest.approx((now - last) / 0.01)
         last = now
     assert last == pytest.approx(board.at(1.0 + 0.01 * 2999), abs=2e-3)
 

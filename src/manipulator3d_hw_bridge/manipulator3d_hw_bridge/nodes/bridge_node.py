@@ -4,7 +4,6 @@
 import shlex
 import sys
 import threading
-import time
 from collections.abc import Callable
 
 from builtin_interfaces.msg import Time
@@ -35,6 +34,7 @@ from manipulator3d_hw_bridge.nodes.home_action import HomeAction
 from manipulator3d_hw_bridge.request_queue import Outcome
 from manipulator3d_hw_bridge.serial_link import LinkError, candidates
 from manipulator3d_hw_bridge.session import Session
+from manipulator3d_hw_bridge.wall_clock import WallClock
 from manipulator3d_interfaces.msg import HardwareStatus
 from manipulator3d_kinematics import ArmModel
 from manipulator3d_node.error_code import ErrorCode
@@ -73,6 +73,7 @@ class BridgeNode(LifecycleNode):
         self._refused_before = 0
         self._refusal = ""
         self._latest_stamp = 0
+        self._clock_of_stamps = WallClock(lambda: self.get_clock().now().nanoseconds * 1e-9)
 
         self._joint_states = self.create_publisher(JointState, "joint_states", 10)
         self._hardware_status = self.create_publisher(HardwareStatus, "hardware_status", 10)
@@ -210,14 +211,12 @@ class BridgeNode(LifecycleNode):
         if board is None:
             return
         driver, bounds = board
-        now = self.get_clock().now().nanoseconds * 1e-9
-        ahead = message.header.stamp.sec + message.header.stamp.nanosec * 1e-9 - now
         try:
             positions, velocities = check_command(bounds, message.name, message.position, message.velocity)
         except CommandRefused as error:
             self._refuse(str(error))
             return
-        apply_at = time.monotonic() + ahead
+        apply_at = self._clock_of_stamps.to_monotonic(message.header.stamp.sec + message.header.stamp.nanosec * 1e-9)
         driver.call(lambda session, at: self._command(session, at, apply_at, positions, velocities))
 
     def _command(
@@ -289,9 +288,8 @@ class BridgeNode(LifecycleNode):
 
     def _stamp(self, monotonic: float) -> Time:
         """Convert a time of the monotonic clock to the node's clock."""
-        age = time.monotonic() - monotonic
-        nanoseconds = self.get_clock().now().nanoseconds - int(age * 1e9)
-        # The two clocks are not read at once, and the node's may be set back; joint states never go backwards.
+        nanoseconds = round(self._clock_of_stamps.to_stamp(monotonic) * 1e9)
+        # The node's clock may be set back; joint states never go backwards.
         self._latest_stamp = nanoseconds = max(nanoseconds, self._latest_stamp + 1)
         return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
