@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was commanded when, to compare with what is measured."""
 
+import threading
 from collections import deque
 
 import numpy as np
@@ -11,25 +12,25 @@ _KEPT_S = 2.0
 
 
 class CommandHistory:
-    """Commanded positions of the last seconds, by the time at which they apply."""
+    """Commanded positions of the last seconds, by the time at which they apply; written and read by different threads."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._commands: deque[tuple[float, Array]] = deque()
 
     def add(self, time: float, position: Array) -> None:
         """Note a command; times grow."""
-        self._commands.append((time, position))
-        while self._commands and self._commands[0][0] < time - _KEPT_S:
-            self._commands.popleft()
-
-    def clear(self) -> None:
-        """Forget all; nothing is commanded."""
-        self._commands.clear()
+        with self._lock:
+            self._commands.append((time, position))
+            while self._commands[0][0] < time - _KEPT_S:
+                self._commands.popleft()
 
     def at(self, time: float) -> Array | None:
         """Commanded position at `time`, shape (3,), rad; after the last command it stays; None before the first."""
         later: tuple[float, Array] | None = None
-        for command in reversed(self._commands):
+        with self._lock:
+            commands = list(self._commands)
+        for command in reversed(commands):
             if command[0] <= time:
                 if later is None:
                     return command[1]

@@ -98,6 +98,7 @@ class CommandStream:
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join()
+        self._player = None
 
     def begin(self, hold: Setpoint, speed_scale: float) -> None:
         """Start to publish: hold a position for a goal that is to come."""

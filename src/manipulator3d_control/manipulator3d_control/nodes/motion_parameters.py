@@ -36,5 +36,5 @@ class MotionParameters:
         0.1, "how long tracking_tolerance may be exceeded", unit="s", lower=0.0, upper=10.0
     )
     state_timeout: float = parameter(
-        0.5, "age of joint_states from which they count as stale", unit="s", lower=0.05, upper=10.0
+        1.0, "age of joint_states from which they count as stale", unit="s", lower=0.05, upper=10.0
     )
