@@ -330,3 +330,23 @@ def test_integers_and_arrays_are_targets_too() -> None:
     assert inverse_kinematics(arm, (1, 1, 1)).q == pytest.approx(expected)
     assert inverse_kinematics(arm, np.array([1, 1, 1])).q == pytest.approx(expected)
     assert inverse_kinematics(arm, np.ones(3, dtype=np.float32)).q == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("offset_sign", "height_sign", "low", "high"), [(-1, -1, 0.3, 0.45), (-1, 1, 0.1299, 0.1301), (1, 1, 0.0, 1e-15)]
+)
+def test_the_printed_closed_form_contradicts_its_table_in_two_signs(
+    offset_sign: int, height_sign: int, low: float, high: float
+) -> None:
+    """The article's theta1 = atan2(y, x) − atan2(d, r) and s = −(z − L1), and the same with the signs turned."""
+    arm, errors = CAPSTONE, []
+    for q in random_positions(arm, 500) * (1.0, 1.0, 0.5) + (0.0, 0.0, 1.3):
+        x, y, z = target = forward_kinematics(arm, q)
+        d, l2, l3, rise = arm.lateral_offset, arm.upper_arm, arm.forearm, z - arm.base_height
+        r = np.sqrt(x * x + y * y - d * d)
+        cosine = (r * r + rise * rise - l2 * l2 - l3 * l3) / (2.0 * l2 * l3)
+        theta3 = np.arctan2(np.sqrt(1.0 - cosine**2), cosine)
+        theta1 = np.arctan2(y, x) + offset_sign * np.arctan2(d, r)
+        theta2 = np.arctan2(height_sign * rise, r) - np.arctan2(l3 * np.sin(theta3), l2 + l3 * np.cos(theta3))
+        errors.append(np.linalg.norm(forward_kinematics(arm, (theta1, theta2, theta3)) - target))
+    assert low <= np.median(errors) <= high
