@@ -54,6 +54,7 @@ class FrameDecoder:
         self._piece = bytearray()
         self._too_long = False
         self._sequence: int | None = None
+        self._joining = False
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the messages that are complete with these bytes."""
@@ -68,10 +69,14 @@ class FrameDecoder:
         return frames
 
     def restart(self) -> None:
-        """Forget what came before, as after a reset of the sender; the counters stay."""
+        """Forget what came before, as when joining a line in mid-frame; the counters stay.
+
+        The first piece may be the end of a frame, and counts only when it is a whole one.
+        """
         self._piece.clear()
         self._too_long = False
         self._sequence = None
+        self._joining = True
 
     def _append(self, part: bytes) -> None:
         if self._too_long or len(self._piece) + len(part) >= MAX_FRAME_BYTES:
@@ -87,8 +92,9 @@ class FrameDecoder:
         if not piece and not too_long:
             return None  # two delimiters in a row are no frame
         frame = None if too_long else _decode(piece)
+        joining, self._joining = self._joining, False
         if frame is None:
-            self.bad += 1
+            self.bad += not joining
             return None
         if self._sequence is not None:
             self.lost += (frame.sequence - self._sequence - 1) % 256

@@ -9,7 +9,6 @@ from manipulator3d_hw_bridge.board_health import HealthReport, reset_cause
 from manipulator3d_hw_bridge.board_settings import BoardSettings
 from manipulator3d_hw_bridge.board_status import (
     BoardStatus,
-    DriveMode,
     Event,
     HomeProgress,
     LinkState,
@@ -18,10 +17,11 @@ from manipulator3d_hw_bridge.board_status import (
     StatusChanged,
 )
 from manipulator3d_hw_bridge.clock_sync import WRAP_US, BoardTime, ClockSync
-from manipulator3d_hw_bridge.fault_text import fault_code, fault_text, refusal
+from manipulator3d_hw_bridge.fault_text import refusal
 from manipulator3d_hw_bridge.frame_codec import FrameDecoder, encode_frame
 from manipulator3d_hw_bridge.messages import Fault, Flag, Message, Mode, SetMode
 from manipulator3d_hw_bridge.request_queue import Outcome, Request, RequestQueue
+from manipulator3d_hw_bridge.state_reading import fault_outcome, is_homed, is_plausible, status_of
 from manipulator3d_node.error_code import ErrorCode
 
 # s
@@ -314,6 +314,8 @@ class Session:
                     self._queue.answer(self._now, message)
             case _ if self._identity is None or self._mismatch:
                 return  # of an unknown board only the identity can be read
+            case messages.State() | messages.HomeProgress() if not is_plausible(message):
+                self._decoder.bad += 1  # one spoiled frame in 65536 has a good checksum
             case messages.State():
                 self._on_state(message)
             case messages.Clock():
@@ -357,7 +359,7 @@ class Session:
             else:
                 armed = self._wants_armed and state.mode != Mode.IDLE
                 self._link = LinkState.ARMED if armed else LinkState.CONFIGURED
-        self.motion.on_state(self._now, state, self._fault_outcome())
+        self.motion.on_state(self._now, state, fault_outcome(state, self._names))
         self._update_status()
 
     def _measure(self, state: messages.State) -> None:
@@ -416,15 +418,14 @@ class Session:
 
     @property
     def homed(self) -> bool:
-        known = Flag.HOMED_0 | Flag.HOMED_1 | Flag.HOMED_2
-        return self._state is not None and self._state.flags & known == known
+        return self._state is not None and is_homed(self._state)
 
     def not_usable(self) -> Outcome | None:
         """Say why the arm cannot move."""
         if not self.connected or self._mismatch or self._state is None:
             return Outcome(self._status.fault or ErrorCode.LINK_DOWN, self._status.fault_message or "no link yet")
         if self._state.fault != Fault.NONE:
-            return self._fault_outcome()
+            return fault_outcome(self._state, self._names)
         if not self._wants_armed:
             return Outcome(ErrorCode.LINK_DOWN, "the bridge is not active; activate it first")
         return None
@@ -473,11 +474,6 @@ class Session:
         if conversation_done not in (None, self._handshaken):
             conversation_done(outcome)  # type: ignore[misc]
 
-    def _fault_outcome(self) -> Outcome:
-        assert self._state is not None
-        fault = Fault(self._state.fault)
-        return Outcome(fault_code(fault), fault_text(fault, self._state.fault_joint, self._names))
-
     def _update_status(self) -> None:
         status = self._present_status()
         if status != self._status:
@@ -488,15 +484,5 @@ class Session:
         if not self.connected or self._state is None or self._mismatch:
             code = ErrorCode.PROTOCOL_MISMATCH if self._mismatch else ErrorCode.LINK_DOWN
             return BoardStatus(self._link, self._port, fault=code, fault_message=self._mismatch or self._down_reason)
-        flags, fault = self._state.flags, self._fault_outcome()
-        return BoardStatus(
-            self._link,
-            self._port,
-            DriveMode(self._state.mode),
-            fault.code,
-            fault.message,
-            self.homed,
-            bool(flags & Flag.GRIPPER_CLOSED),
-            bool(self._settings.board.has_grasp_sensor),
-            bool(flags & Flag.OBJECT_DETECTED),
-        )
+        has_grasp_sensor = bool(self._settings.board.has_grasp_sensor)
+        return status_of(self._state, self._link, self._port, self._names, has_grasp_sensor)

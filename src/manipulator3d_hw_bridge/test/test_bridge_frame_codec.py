@@ -91,6 +91,15 @@ def test_an_odd_piece_is_counted_and_skipped(piece):
     assert decoder.feed(encode_frame(Clock(token=7, time=8), 9)) == [Frame(Clock(token=7, time=8), 9)]
 
 
+def test_the_end_of_a_frame_on_joining_a_line_is_no_bad_frame():
+    decoder = FrameDecoder()
+    decoder.restart()
+    assert decoder.feed(encode_frame(state(1), 1)[5:] + encode_frame(state(2), 2))[0].message.time == 2
+    assert decoder.bad == 0
+    decoder.restart()
+    assert decoder.feed(encode_frame(state(3), 3))[0].message.time == 3
+
+
 def test_empty_pieces_are_nothing():
     decoder = FrameDecoder()
     assert decoder.feed(b"\0\0\0") == []
