@@ -16,5 +16,5 @@ setup(
     maintainer_email="maintainers@manipulator3d.org",
     description="Kinematics and dynamics of yaw-pitch-pitch arms, and the node that answers with them.",
     license="Apache-2.0",
-    entry_points={"console_scripts": [f"kinematics_node = {NAME}.nodes.kinematics_node:main"]},
+    entry_points={"console_scripts": ["kinematics_node = manipulator3d_kinematics.nodes.kinematics_node:main"]},
 )

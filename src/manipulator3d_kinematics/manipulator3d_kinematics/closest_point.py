@@ -10,16 +10,19 @@ minimum is taken for the global one as long as it is wider than a sample.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from math import asin, atan2, cos, hypot, isinf, pi, sin, sqrt
+from math import asin, atan2, cos, dist, hypot, inf, isinf, pi, sin
 from typing import NamedTuple
 
 import numpy as np
 
 from manipulator3d_kinematics.branches import ON_BOUNDARY, Solution, fitted, lowest_shoulder_sine, triangle
 from manipulator3d_kinematics.checked_numbers import Array, Triple
+from manipulator3d_kinematics.forward import tool_point
 from manipulator3d_kinematics.model import ArmModel
 
 _SAMPLES = 721
+# of the reach; beyond, differences of squared distances drown in rounding
+_FAR = 1e3
 _REFINED = 12
 _POINTS = 33
 # each round narrows the interval to two of its steps: 16^-11 of a sample is below rounding
@@ -52,7 +55,8 @@ def closest_solution(
     Raises:
         ValueError: the yaw axis is not perpendicular to the floor.
     """
-    return _Search(arm, target, elbow).nearest(seed)
+    solution = _Search(arm, target, elbow).nearest(seed)
+    return solution, inf if solution is None else dist(target, tool_point(arm, solution[:3]))
 
 
 class _Search:
@@ -66,21 +70,22 @@ class _Search:
         self._elbow = elbow
         x, y, z = (arm.mount[:3, :3].T @ (np.array(target) - arm.mount[:3, 3])).tolist()
         self._width, self._azimuth, self._z = hypot(x, y), atan2(y, x), z
+        self._away = hypot(self._width, z - arm.base_height)
         lower, upper = (limits.tolist() for limits in arm.theta_limits)
         self._lower = [-pi if isinf(low + up) else low for low, up in zip(lower, upper, strict=True)]
         self._upper = [pi if isinf(low + up) else up for low, up in zip(lower, upper, strict=True)]
         self._floor = arm.floor_z - float(arm.mount[2, 3])
         self._lowest_sine = lowest_shoulder_sine(arm)
 
-    def nearest(self, seed: Triple | None) -> tuple[Solution | None, float]:
+    def nearest(self, seed: Triple | None) -> Solution | None:
         found: list[tuple[float, float, float]] = []
         for t1, t2 in self._points():
-            value = float(self._squared_distance(np.array([t1]), np.array([t2]))[0])
+            value = float(self._cost(np.array([t1]), np.array([t2]))[0])
             found.append((value, t1, t2))
         starts: list[tuple[float, _Curve, float, float]] = []
         for curve in self._curves():
             parameter = np.linspace(curve.start, curve.end, _SAMPLES)
-            values = self._squared_distance(*curve.angles(parameter))
+            values = self._cost(*curve.angles(parameter))
             padded = np.concatenate(([np.inf], values, [np.inf]))
             lowest = (values <= padded[:-2]) & (values <= padded[2:]) & np.isfinite(values)
             step = (curve.end - curve.start) / (_SAMPLES - 1)
@@ -89,39 +94,49 @@ class _Search:
         found += [self._refined(*start[1:]) for start in starts[:_REFINED]]
         found = [entry for entry in found if np.isfinite(entry[0])]
         if not found:
-            return None, np.inf
+            return None
         best = min(entry[0] for entry in found)
         # among equally near ones the least travel, as between mirror images
-        near = [self._solution(t1, t2) for value, t1, t2 in found if sqrt(value) <= sqrt(best) + 1e-12]
+        near = [self._solution(t1, t2) for value, t1, t2 in found if value <= best + 1e-13 * self._arm.reach**2]
         start = self._arm.home.tolist() if seed is None else seed
         weights = self._arm.travel_weights
         near.sort(key=lambda s: sum(w * (a - b) ** 2 for w, a, b in zip(weights, s, start, strict=False)))
-        return near[0], sqrt(best)
+        return near[0]
 
     def _refined(self, curve: _Curve, middle: float, step: float) -> tuple[float, float, float]:
         for _ in range(_ROUNDS):
             parameter = np.linspace(max(middle - step, curve.start), min(middle + step, curve.end), _POINTS)
             t1, t2 = curve.angles(parameter)
-            values = self._squared_distance(t1, t2)
+            values = self._cost(t1, t2)
             index = int(np.argmin(values))
             middle, step = float(parameter[index]), float(parameter[1] - parameter[0])
         return float(values[index]), float(t1[index]), float(t2[index])
 
-    def _squared_distance(self, t1: Array, t2: Array) -> Array:
-        """Infinite where limits, floor or elbow are not kept."""
+    def _cost(self, t1: Array, t2: Array) -> Array:
+        """The squared distance to the target, infinite where limits, floor or elbow are not kept.
+
+        For a far target its large constant part is left out and the rest divided by twice the distance.
+        """
         arm = self._arm
         radial, up = self._in_plane(t1, t2)
         turned = self._yaw(radial) + np.arctan2(-arm.lateral_offset, radial) - self._azimuth
         width = np.hypot(radial, arm.lateral_offset)
-        # the cosine rule as a sum of squares does not cancel
-        across = (width - self._width) ** 2 + 4.0 * width * self._width * np.sin(turned / 2.0) ** 2
+        if self._away > _FAR * arm.reach:
+            rise = up - arm.base_height
+            along = width * np.cos(turned) * (self._width / self._away)
+            along += rise * ((self._z - arm.base_height) / self._away)
+            cost = (width**2 + rise**2) / (2.0 * self._away) - along
+        else:
+            # the cosine rule as a sum of squares does not cancel
+            cost = (width - self._width) ** 2 + 4.0 * width * self._width * np.sin(turned / 2.0) ** 2
+            cost += (up - self._z) ** 2
         allowed = (t1 >= self._lower[1] - ON_BOUNDARY) & (t1 <= self._upper[1] + ON_BOUNDARY)
         allowed &= (t2 >= self._lower[2] - ON_BOUNDARY) & (t2 <= self._upper[2] + ON_BOUNDARY)
         allowed &= (np.sin(t1) >= self._lowest_sine) & (up >= self._floor - ON_BOUNDARY)
         if self._elbow != "auto":
             side = np.sin(t2) if self._elbow == "down" else -np.sin(t2)
             allowed &= side >= -ON_BOUNDARY
-        return np.where(allowed, across + (up - self._z) ** 2, np.inf)
+        return np.where(allowed, cost, np.inf)
 
     def _in_plane(self, t1: Array, t2: Array) -> tuple[Array, Array]:
         arm = self._arm

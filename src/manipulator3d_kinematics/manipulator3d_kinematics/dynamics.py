@@ -179,8 +179,8 @@ def _evaluated_rows(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: Array
     result: Array | None = None
     for start in range(0, len(angles), _CHUNK):
         part = slice(start, start + _CHUNK)
-        terms = inertia_terms(constants, *angles[part].T, np)
-        parts = formula(terms, *(rate[part].T for rate in moving))
+        terms = inertia_terms(constants, *np.ascontiguousarray(angles[part].T), np)
+        parts = formula(terms, *(np.ascontiguousarray(rate[part].T) for rate in moving))
         if result is None:
             result = np.empty((len(angles), len(parts)))
         for column, values in enumerate(parts):

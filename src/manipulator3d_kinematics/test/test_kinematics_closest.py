@@ -75,6 +75,15 @@ def test_the_elbow_asked_for_is_kept(elbow: str) -> None:
         assert result.q[2] * (1.0 if elbow == "down" else -1.0) >= -1e-8
 
 
+@pytest.mark.parametrize("away", [1e2, 1e4, 1e9, 1e160, 1e300])
+def test_far_targets_are_answered_stretched_toward_them(away: float) -> None:
+    arm = ArmModel.profile("classic")
+    direction = np.array([0.6, -0.48, 0.64])
+    result = inverse_kinematics(arm, away * direction, allow_closest=True)
+    assert result.achieved == pytest.approx(arm.reach * direction, abs=1e-5)
+    assert result.error == pytest.approx(away - arm.reach)
+
+
 def test_reached_targets_are_not_replaced() -> None:
     assert (
         inverse_kinematics(ArmModel.profile("capstone"), (0.2, 0.1, 0.2), allow_closest=True).status is IkStatus.REACHED

@@ -245,3 +245,7 @@ def _pose(pose: Array, frame: str) -> PoseStamped:
 def main() -> None:
     """Run the node until it is stopped."""
     sys.exit(run_node(KinematicsNode))
+
+
+if __name__ == "__main__":
+    main()
