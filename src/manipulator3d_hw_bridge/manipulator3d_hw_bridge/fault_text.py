@@ -38,13 +38,13 @@ _FAULTS = {
         "too many illegal encoder transitions; the motors are off",
         f"check the encoder's wires, shield and supply, home again, {_RESET}",
     ),
-    Fault.LIMIT_SWITCH: ("a limit switch closed outside homing", f"look for a lost position, home again, {_RESET}"),
+    Fault.LIMIT_SWITCH: ("a home switch closed away from its place", f"look for a lost position, home again, {_RESET}"),
     Fault.LOOP_OVERRUN: (
         "the control interrupt missed its period; the motors are off",
         f"report it with the health figures of the diagnostics, {_RESET}",
     ),
     Fault.HOMING_FAILED: (
-        "a home switch was not found within its time or travel, or did not open",
+        "a home switch was not found within its time or travel, did not open, or the joint is blocked",
         f"check the switch, its wire and home_directions, {_RESET}",
     ),
 }
