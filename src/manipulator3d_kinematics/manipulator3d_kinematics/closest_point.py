@@ -21,6 +21,7 @@ from manipulator3d_kinematics.forward import tool_point
 from manipulator3d_kinematics.model import ArmModel
 
 _SAMPLES = 721
+NOT_UPRIGHT = "the closest point above a floor is found for an upright yaw axis alone"
 # of the reach; beyond, differences of squared distances drown in rounding
 _FAR = 1e3
 _REFINED = 12
@@ -37,13 +38,18 @@ class _Curve(NamedTuple):
     end: float
 
 
+def is_known(arm: ArmModel) -> bool:
+    """Tell whether the closest point can be found: with a floor, for an upright yaw axis alone."""
+    return arm.is_upright or isinf(arm.floor_z)
+
+
 def closest_solution(
     arm: ArmModel, target: Triple, elbow: str = "auto", seed: Triple | None = None
 ) -> tuple[Solution | None, float]:
     """Find the joint angles whose tool point is nearest to the target.
 
     Args:
-        arm: the arm; its yaw axis is upright.
+        arm: the arm; one that `is_known`.
         target: m, in the base frame.
         elbow: "auto", "down" or "up".
         seed: rad; of equally near solutions the one with the least travel from here, or from the home position, is
@@ -51,9 +57,6 @@ def closest_solution(
 
     Returns:
         The solution and its distance in m; None where no position keeps limits and floor.
-
-    Raises:
-        ValueError: the yaw axis is not perpendicular to the floor.
     """
     solution = _Search(arm, target, elbow).nearest(seed)
     return solution, inf if solution is None else dist(target, tool_point(arm, solution[:3]))
@@ -61,11 +64,6 @@ def closest_solution(
 
 class _Search:
     def __init__(self, arm: ArmModel, target: Triple, elbow: str) -> None:
-        if not arm.is_upright and not isinf(arm.floor_z):
-            raise ValueError(
-                f"{arm.name}: the closest point above a floor is found for an upright yaw axis alone; "
-                "set floor_z to -inf or do without it"
-            )
         self._arm = arm
         self._elbow = elbow
         x, y, z = (arm.mount[:3, :3].T @ (np.array(target) - arm.mount[:3, 3])).tolist()

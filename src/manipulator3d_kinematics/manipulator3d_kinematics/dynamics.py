@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from manipulator3d_kinematics.checked_numbers import Array, is_batch, rows, triple
 from manipulator3d_kinematics.forward import link_frames
-from manipulator3d_kinematics.inertia_terms import GRAVITY, InertiaConstants, InertiaTerms, inertia_terms
+from manipulator3d_kinematics.inertia_terms import GRAVITY, InertiaTerms
 from manipulator3d_kinematics.model import ArmModel
 
 MASSLESS = "{}: a joint moves no mass; give every link of the description an <inertial>"
@@ -163,10 +163,10 @@ def _evaluated(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: ArrayLike)
             return _evaluated_rows(arm, formula, q, *rates)
         raise
     if arm.is_plain:
-        parts = formula(inertia_terms(arm.inertia_constants, t0, t1, t2), *moving)
+        parts = formula(arm.inertia_terms(t0, t1, t2), *moving)
         return np.array(parts) if len(parts) == 3 else np.array(parts).reshape(3, 3)
     moving = [(np.array(rate) * arm.sign).tolist() for rate in moving]
-    result = np.array(formula(inertia_terms(arm.inertia_constants, t0, t1, t2), *moving))
+    result = np.array(formula(arm.inertia_terms(t0, t1, t2), *moving))
     return result * arm.sign if len(result) == 3 else result.reshape(3, 3) * np.outer(arm.sign, arm.sign)
 
 
@@ -175,11 +175,10 @@ def _evaluated_rows(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: Array
     named = zip(rates, _RATES, strict=False)
     moving = [rows(np.atleast_2d(rate), name) * arm.sign for rate, name in named]
     angles, *moving = np.broadcast_arrays(angles, *moving)
-    constants: InertiaConstants = arm.inertia_constants
     result: Array | None = None
     for start in range(0, len(angles), _CHUNK):
         part = slice(start, start + _CHUNK)
-        terms = inertia_terms(constants, *np.ascontiguousarray(angles[part].T), np)
+        terms = arm.inertia_terms_of_rows(*np.ascontiguousarray(angles[part].T))
         parts = formula(terms, *(np.ascontiguousarray(rate[part].T) for rate in moving))
         if result is None:
             result = np.empty((len(angles), len(parts)))

@@ -17,6 +17,7 @@ joint. The same lines serve plain floats and arrays.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,48 +107,55 @@ def _about_joint(body: RigidBody) -> Array:
     return body.inertia + body.mass * np.array([[z * z, 0.0, -x * z], [0.0, x * x + z * z, 0.0], [-x * z, 0.0, x * x]])
 
 
-def inertia_terms(constants: InertiaConstants, t0: Any, t1: Any, t2: Any, library: Any = math) -> InertiaTerms:
-    """Evaluate the terms.
+def inertia_function(constants: InertiaConstants, library: Any = math) -> Callable[[Any, Any, Any], InertiaTerms]:
+    """Make the function that evaluates the terms of one arm; its constants are local, which makes it quick.
 
     Args:
         constants: of the arm.
-        t0, t1, t2: angles of the DH table, rad; floats with `math`, arrays with `numpy`.
-        library: where sin and cos come from.
+        library: where sin and cos come from: `math` for floats, `numpy` for arrays.
+
+    Returns:
+        A function of three angles of the DH table, rad.
     """
     (
         offset, length, about_yaw, x2, z2, turning2, mixed2, side_sin2, side_cos2, x3, z3, turning3, mixed3,
         side_sin3, side_cos3, j, k, gz, ahead, aside, gx, gy,
     ) = constants  # fmt: skip
-    s1, c1, s2, c2 = library.sin(t1), library.cos(t1), library.sin(t2), library.cos(t2)
-    s12, c12 = s1 * c2 + c1 * s2, c1 * c2 - s1 * s2
-    # mass times the way from the joint to the centre, inward and upward in the arm's plane
-    in2, up2 = x2 * c1 - z2 * s1, x2 * s1 + z2 * c1
-    in3, up3 = x3 * c12 - z3 * s12, x3 * s12 + z3 * c12
-    twice_s1, twice_c1 = 2.0 * s1 * c1, 1.0 - 2.0 * s1 * s1
-    twice_s12, twice_c12 = 2.0 * s12 * c12, 1.0 - 2.0 * s12 * s12
-    reach = offset + length * c1
+    sin, cos = library.sin, library.cos
 
-    a = (
-        about_yaw
-        + turning2 * twice_c1
-        + mixed2 * twice_s1
-        + turning3 * twice_c12
-        + mixed3 * twice_s12
-        + 2.0 * (offset * in2 + reach * in3)
-    )
-    a2 = 2.0 * (mixed3 * twice_c12 - turning3 * twice_s12 - reach * up3)
-    a1 = a2 + 2.0 * (mixed2 * twice_c1 - turning2 * twice_s1 - offset * up2 - length * s1 * in3)
-    b2, b12 = side_sin3 * s12 + side_cos3 * c12, side_sin3 * c12 - side_cos3 * s12
-    b1, b11 = b2 + side_sin2 * s1 + side_cos2 * c1, b12 + side_sin2 * c1 - side_cos2 * s1
-    alpha, alpha2 = length * (x3 * c2 - z3 * s2), -length * (x3 * s2 + z3 * c2)
+    def terms(t0: Any, t1: Any, t2: Any) -> InertiaTerms:
+        s1, c1, s2, c2 = sin(t1), cos(t1), sin(t2), cos(t2)
+        s12, c12 = s1 * c2 + c1 * s2, c1 * c2 - s1 * s2
+        # mass times the way from the joint to the centre, inward and upward in the arm's plane
+        in2, up2 = x2 * c1 - z2 * s1, x2 * s1 + z2 * c1
+        in3, up3 = x3 * c12 - z3 * s12, x3 * s12 + z3 * c12
+        twice_s1, twice_c1 = 2.0 * s1 * c1, 1.0 - 2.0 * s1 * s1
+        twice_s12, twice_c12 = 2.0 * s12 * c12, 1.0 - 2.0 * s12 * s12
+        reach = offset + length * c1
 
-    g0: Any = 0.0
-    g2 = -gz * in3
-    g1 = g2 - gz * in2
-    if gx != 0.0 or gy != 0.0:
-        s0, c0 = library.sin(t0), library.cos(t0)
-        forward, sideways = gx * c0 + gy * s0, gy * c0 - gx * s0
-        g0 = forward * aside - sideways * (ahead + in2 + in3)
-        g1 = g1 + forward * (up2 + up3)
-        g2 = g2 + forward * up3
-    return a, a1, a2, b1, b2, b11, b12, j + 2.0 * alpha, k + alpha, k, alpha2, g0, g1, g2
+        a = (
+            about_yaw
+            + turning2 * twice_c1
+            + mixed2 * twice_s1
+            + turning3 * twice_c12
+            + mixed3 * twice_s12
+            + 2.0 * (offset * in2 + reach * in3)
+        )
+        a2 = 2.0 * (mixed3 * twice_c12 - turning3 * twice_s12 - reach * up3)
+        a1 = a2 + 2.0 * (mixed2 * twice_c1 - turning2 * twice_s1 - offset * up2 - length * s1 * in3)
+        b2, b12 = side_sin3 * s12 + side_cos3 * c12, side_sin3 * c12 - side_cos3 * s12
+        b1, b11 = b2 + side_sin2 * s1 + side_cos2 * c1, b12 + side_sin2 * c1 - side_cos2 * s1
+        alpha, alpha2 = length * (x3 * c2 - z3 * s2), -length * (x3 * s2 + z3 * c2)
+
+        g0: Any = 0.0
+        g2 = -gz * in3
+        g1 = g2 - gz * in2
+        if gx != 0.0 or gy != 0.0:
+            s0, c0 = sin(t0), cos(t0)
+            forward, sideways = gx * c0 + gy * s0, gy * c0 - gx * s0
+            g0 = forward * aside - sideways * (ahead + in2 + in3)
+            g1 = g1 + forward * (up2 + up3)
+            g2 = g2 + forward * up3
+        return a, a1, a2, b1, b2, b11, b12, j + 2.0 * alpha, k + alpha, k, alpha2, g0, g1, g2
+
+    return terms

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from manipulator3d_kinematics.rigid_body import RigidBody, combined
 
 if TYPE_CHECKING:
     from manipulator3d_kinematics.branches import BranchSolver
-    from manipulator3d_kinematics.inertia_terms import InertiaConstants
+    from manipulator3d_kinematics.inertia_terms import InertiaTerms
 
 JOINTS = ("base_yaw", "shoulder_pitch", "elbow_pitch")
 _ROTATION_AXES = 3
@@ -211,11 +211,18 @@ class ArmModel:
         return tool_locator(self)
 
     @cached_property
-    def inertia_constants(self) -> "InertiaConstants":
-        """What inertia_terms.py needs of the arm, made once."""
-        from manipulator3d_kinematics.inertia_terms import inertia_constants
+    def inertia_terms(self) -> "Callable[[Any, Any, Any], InertiaTerms]":
+        """The function of inertia_terms.py for plain floats, made once."""
+        from manipulator3d_kinematics.inertia_terms import inertia_constants, inertia_function
 
-        return inertia_constants(self)
+        return inertia_function(inertia_constants(self))
+
+    @cached_property
+    def inertia_terms_of_rows(self) -> "Callable[[Any, Any, Any], InertiaTerms]":
+        """The same for arrays."""
+        from manipulator3d_kinematics.inertia_terms import inertia_constants, inertia_function
+
+        return inertia_function(inertia_constants(self), np)
 
     @cached_property
     def is_upright(self) -> bool:

@@ -3,7 +3,6 @@
 
 from manipulator3d_kinematics.checked_numbers import Triple, triple
 from manipulator3d_kinematics.dynamics import MASSLESS, accelerations
-from manipulator3d_kinematics.inertia_terms import inertia_terms
 from manipulator3d_kinematics.model import ArmModel
 
 
@@ -24,14 +23,14 @@ def motion_step(arm: ArmModel, q: Triple, qd: Triple, tau: Triple, dt: float) ->
     Raises:
         ValueError: another shape, a number that is not finite, or a joint that moves no mass.
     """
-    constants, sign = arm.inertia_constants, arm.sign.tolist()
+    terms, sign = arm.inertia_terms, arm.sign.tolist()
     a0, a1, a2 = arm.plain_theta(triple(q, "q"))
     b0, b1, b2 = _signed(sign, triple(qd, "qd"))
     torque = _signed(sign, triple(tau, "tau"))
 
     def slope(t0: float, t1: float, t2: float, rates: Triple) -> Triple:
         try:
-            f0, f1, f2 = accelerations(inertia_terms(constants, t0, t1, t2), rates, torque)
+            f0, f1, f2 = accelerations(terms(t0, t1, t2), rates, torque)
         except ZeroDivisionError:
             raise ValueError(MASSLESS.format(arm.name)) from None
         return f0, f1, f2

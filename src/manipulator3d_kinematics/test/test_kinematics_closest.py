@@ -2,6 +2,7 @@
 """The closest point: no allowed position is nearer."""
 
 import dataclasses
+from collections.abc import Callable
 from math import inf
 
 import numpy as np
@@ -82,6 +83,16 @@ def test_far_targets_are_answered_stretched_toward_them(away: float) -> None:
     result = inverse_kinematics(arm, away * direction, allow_closest=True)
     assert result.achieved == pytest.approx(arm.reach * direction, abs=1e-5)
     assert result.error == pytest.approx(away - arm.reach)
+
+
+def test_a_tilted_arm_has_a_closest_point_without_a_floor_alone(odd_urdf: Callable[[str], str]) -> None:
+    arm = ArmModel.from_urdf(odd_urdf(".5 .9 .7"))
+    refused = inverse_kinematics(arm, (2.0, 0.0, 2.0), allow_closest=True)
+    assert refused.status is IkStatus.TOO_FAR
+    assert refused.message.endswith("; the closest point above a floor is found for an upright yaw axis alone")
+    free = dataclasses.replace(arm, floor_z=-inf)
+    found = inverse_kinematics(free, (2.0, 0.0, 2.0), allow_closest=True)
+    assert found.error == pytest.approx(ccd(DHChain.from_arm(free), (2.0, 0.0, 2.0), free.home).error, abs=1e-6)
 
 
 def test_reached_targets_are_not_replaced() -> None:
