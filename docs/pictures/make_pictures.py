@@ -181,7 +181,7 @@ def save(page: Page, path: Path, player: Player, moment: float) -> None:
     page.mouse.move(1, 1)
     rest(page, player, moment, 3.0)
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    picture.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    picture.quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(path, optimize=True)
     print(path, path.stat().st_size // 1000, "kB", flush=True)
 
 
@@ -246,6 +246,7 @@ def main() -> None:
             page.get_by_text("farther from the shoulder").wait_for()
             save(page, target / "page_light.png", player, moment)
             page.get_by_label("START").first.fill("0.25")
+            page.get_by_text("farther from the shoulder").wait_for(state="hidden")
             page.close()
             page = open_page(browser, address, 390, 844, player, moment)
             save(page, target / "page_phone.png", player, moment)

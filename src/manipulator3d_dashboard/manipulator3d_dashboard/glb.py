@@ -16,13 +16,14 @@ _MAGIC, _JSON, _BINARY = 0x46546C67, 0x4E4F534A, 0x004E4942
 
 @dataclass(frozen=True)
 class Part:
-    """A surface of one material.
+    """A surface of one material; its depth hides nothing where it is translucent.
 
     Attributes:
         vertices, normals: (N, 3), m.
         faces: (M, 3), indices of vertices.
         colour: red, green, blue, opacity, 0 to 1.
         metallic, roughness: 0 to 1.
+        both_sides: whether it is seen from behind too.
     """
 
     vertices: np.ndarray
@@ -31,6 +32,7 @@ class Part:
     colour: tuple[float, float, float, float]
     metallic: float
     roughness: float
+    both_sides: bool = False
 
 
 def glb(parts: Sequence[Part]) -> bytes:
@@ -65,6 +67,7 @@ def glb(parts: Sequence[Part]) -> bytes:
                     "metallicFactor": part.metallic,
                     "roughnessFactor": part.roughness,
                 },
+                "doubleSided": part.both_sides,
                 "alphaMode": "OPAQUE" if part.colour[3] >= 1.0 else "BLEND",
             }
         )

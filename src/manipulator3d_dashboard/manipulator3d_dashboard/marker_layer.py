@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import viser
 
+from manipulator3d_dashboard.glb import Part, glb
 from manipulator3d_dashboard.marker import Key, Marker, MarkerKind
 from manipulator3d_dashboard.solid import box, cylinder
 
@@ -118,7 +119,7 @@ class MarkerLayer:
                 head_length=2 * thickness,
                 **at,
             )
-        if len(marker.points) == 0:
+        if len(marker.points) < (3 if kind is MarkerKind.TRIANGLE_LIST else 1):
             return None
         if kind in (MarkerKind.LINE_STRIP, MarkerKind.LINE_LIST):
             if kind is MarkerKind.LINE_STRIP:
@@ -132,17 +133,8 @@ class MarkerLayer:
                 return None
             return scene.add_line_segments(name, pairs, colours, thickness=max(scale[0], _THINNEST_LINE), **at)
         if kind is MarkerKind.TRIANGLE_LIST:
-            faces = np.arange(len(marker.points) // 3 * 3).reshape(-1, 3)
-            return scene.add_mesh_simple(
-                name,
-                marker.points * np.array(scale),
-                faces,
-                side="double",
-                cast_shadow=opacity >= 1.0,
-                receive_shadow=opacity >= 1.0,
-                **look,
-                **at,
-            )
+            solid = opacity >= 1.0
+            return scene.add_glb(name, _triangles(marker), cast_shadow=solid, receive_shadow=solid, **at)
         return scene.add_point_cloud(
             name,
             marker.points,
@@ -152,6 +144,16 @@ class MarkerLayer:
             precision="float32",
             **at,
         )
+
+
+def _triangles(marker: Marker) -> bytes:
+    corners = (marker.points[: len(marker.points) // 3 * 3] * np.array(marker.scale)).reshape(-1, 3, 3)
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = np.linalg.norm(across, axis=1, keepdims=True)
+    # a triangle without area is not seen from anywhere
+    normals = np.where(length > 0.0, across / np.where(length > 0.0, length, 1.0), (0.0, 0.0, 1.0))
+    faces = np.arange(3 * len(corners)).reshape(-1, 3)
+    return glb([Part(corners.reshape(-1, 3), normals.repeat(3, axis=0), faces, marker.colour, 0.0, 1.0, True)])
 
 
 def _neighbours(rows: np.ndarray) -> np.ndarray:

@@ -56,7 +56,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             wait(lambda: re.search(r"http://127\.0\.0\.1:\d+/", log.read_text()), "the page is not served")
             yield re.search(r"http://127\.0\.0\.1:\d+/", log.read_text())[0]
         finally:
-            for process in processes:
+            for module, process in zip(NODES, processes, strict=False):
+                # shown by pytest when a test fails
+                print(f"{module}: {process.poll()}\n{(folder / f'{module}.log').read_text()}")
                 process.terminate()
             for process in processes:
                 process.wait(timeout=LIMIT)
@@ -79,10 +81,10 @@ def page(address: str, tmp_path_factory: pytest.TempPathFactory) -> "Iterator[sy
         browser.close()
 
 
-def wait(condition: Callable[[], object], failure: str) -> None:
+def wait(condition: Callable[[], object], failure: str, page: "sync_api.Page | None" = None) -> None:
     limit = time.monotonic() + LIMIT
     while not condition():
-        assert time.monotonic() < limit, failure
+        assert time.monotonic() < limit, failure if page is None else f"{failure}; the page says {headline(page)}"
         time.sleep(0.1)
 
 
@@ -109,11 +111,11 @@ def play_until(page: "sync_api.Page", condition: Callable[[], object], failure: 
             button(page, "PLAY").dispatch_event("click")
         return False
 
-    wait(playing, f"{failure}; the page says {headline(page)}")
+    wait(playing, failure, page)
 
 
 def test_the_page_opens_and_asks_nothing_of_other_computers(page: "sync_api.Page", address: str) -> None:
-    wait(lambda: "IDLE" in headline(page), "the arm does not come to IDLE")
+    wait(lambda: "IDLE" in headline(page), "the arm does not come to IDLE", page)
     assert page.get_by_text("E-STOP").is_visible()
     assert "mock, connected, homed" in figures(page)
     local = (address, address.replace("http:", "ws:"), "blob:", "data:")
