@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def _save(figure: Figure, name: str) -> None:
-    figure.savefig(FOLDER / name, metadata={"Date": None})
+    figure.savefig(FOLDER / name, metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
 
 
 def _axes(width: float, height: float) -> tuple[Figure, Axes]:
