@@ -2,7 +2,8 @@
 """Streams setpoints at a fixed rate, each ahead of the time at which it applies.
 
 The stream follows path time: a tick that comes late makes the motion later, never faster. Setpoints are stamped evenly,
-so what receives them can interpolate between them; a delay shorter than the lead is therefore without effect.
+so what receives them can interpolate between them; a delay shorter than the lead is therefore without effect. After a
+longer one the receiver, out of commands, has braked the arm, and the motion goes on from rest.
 """
 
 import os
@@ -13,6 +14,10 @@ from collections.abc import Callable
 from manipulator3d_control.path_player import PathPlayer, Setpoint
 
 _IDLE_POLL_S = 0.1
+# a receiver without commands for so long has brought the arm to rest and takes the next command for a new stream
+_RESTART_AFTER_S = 0.25
+# a motion that stood still for longer does not go on by itself
+_LONGEST_DELAY_S = 1.0
 # a FIFO priority above all ordinary programs and below the kernel's own threads
 _PRIORITY = 40
 
@@ -50,6 +55,7 @@ class CommandStream:
         self._speed_scale = 1.0
         self._goal_scale = 1.0
         self._delay = 0.0
+        self._broken = False
         self._thread = threading.Thread(target=self._run, name="command_stream", daemon=True)
 
     @property
@@ -74,8 +80,13 @@ class CommandStream:
 
     @property
     def delay(self) -> float:
-        """By how much the stream fell behind its time when it broke, s; 0 while it has not."""
+        """Longest time by which setpoints of the present goal came too late to be followed, s; 0 if none did."""
         return self._delay
+
+    @property
+    def broken(self) -> bool:
+        """Whether such a delay was so long that the motion was ended."""
+        return self._broken
 
     @property
     def last(self) -> Setpoint | None:
@@ -106,7 +117,7 @@ class CommandStream:
             self._hold, self._goal_scale = hold, speed_scale
             self._player, self._done, self._rest_left = None, None, 0.0
             self._paused = self._interrupted = False
-            self._delay = 0.0
+            self._delay, self._broken = 0.0, False
             self._stamp = self._now() + self._lead
             self._active = True
         self._woken.set()
@@ -176,8 +187,7 @@ class CommandStream:
                 return
             late = self._now() + self._lead - self._stamp
             if late > self._lead:
-                self._delay = late
-                self.halt()
+                self._catch_up(late)
                 return
             outcome = self._advance()
             self._publish(self._stamp, self._hold)
@@ -195,6 +205,18 @@ class CommandStream:
             self._done = done
         else:
             done(False)
+
+    def _catch_up(self, late: float) -> None:
+        """Go on from rest after a delay that the receiver could not bridge."""
+        self._delay = max(self._delay, late)
+        if late > _LONGEST_DELAY_S:
+            self._broken = True
+            self.halt()
+            return
+        if self._player is not None:
+            self._player.restart()
+            self._hold = self._player.setpoint()
+        self._stamp = self._now() + self._lead + _RESTART_AFTER_S
 
     def _advance(self) -> bool | None:
         """Take the present path or rest one tick further; tells its outcome when it is done."""

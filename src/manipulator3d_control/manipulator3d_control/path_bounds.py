@@ -36,8 +36,11 @@ class PathBounds:
     jerk: float
 
     def scaled(self, scale: float) -> "PathBounds":
-        """The bounds times `scale`, above 0 to 1."""
-        return PathBounds(self.velocity * scale, self.acceleration * scale, self.jerk * scale)
+        """Velocity and acceleration times `scale`, above 0 to 1.
+
+        The jerk stays: with less of it, a motion that speeds up could not help to exceed its velocity when slowed down.
+        """
+        return PathBounds(self.velocity * scale, self.acceleration * scale, self.jerk)
 
 
 def path_bounds(arm: ArmModel, path: Path, tool_speed: float = np.inf) -> PathBounds:

@@ -16,6 +16,8 @@ from manipulator3d_control.path_bounds import PathBounds
 # by how much rounding may carry a law over the end of the path, as a share of its length
 _ROUNDING = 1e-9
 _AT_REST = 1e-9
+# by how much rounding may make a law run backwards, as a share of the largest speed
+_BACKWARDS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,7 @@ class PathPlayer:
         self._paused = True
         if self._law is None or self.at_rest:
             return
-        request = self._request(self._bounds)
-        request.control_interface = ControlInterface.Velocity
-        request.target_velocity = [0.0]
-        self._take(request)
+        self._take(self._request_to_rest())
 
     def resume(self) -> None:
         """Go on to the end of the path."""
@@ -114,6 +113,15 @@ class PathPlayer:
         if self._law is not None and not self._paused and not self.finished:
             self._take(self._request_to_end())
 
+    def restart(self) -> None:
+        """Go on from rest near the present setpoint: where an arm brakes to when its commands stay away."""
+        if self._law is None:
+            return
+        braking = self._speed**2 / (2.0 * self._bounds.acceleration)
+        self._s = min(self._s + braking, self._path.length)
+        self._speed = self._acceleration = self._time = 0.0
+        self._law = _planned(self._request_to_rest()) if self._paused else self._law_to_end()
+
     def _law_to_end(self) -> Trajectory:
         law = _planned(self._request_to_end())
         if law is None or self._leaves_path(law):
@@ -124,6 +132,12 @@ class PathPlayer:
         if law is None:
             raise ArithmeticError(f"no time law from {self._s} at {self._speed} along a path of {self._path.length}")
         return law
+
+    def _request_to_rest(self) -> InputParameter:
+        request = self._request(self._bounds)
+        request.control_interface = ControlInterface.Velocity
+        request.target_velocity = [0.0]
+        return request
 
     def _request_to_end(self) -> InputParameter:
         request = self._request(self._bounds.scaled(self._scale))
@@ -147,9 +161,21 @@ class PathPlayer:
             self._law, self._time = law, 0.0
 
     def _leaves_path(self, law: Trajectory) -> bool:
-        extremes = law.position_extrema[0]
         slack = _ROUNDING * max(1.0, self._path.length)
-        return bool(extremes.max > self._path.length + slack or extremes.min < self._s - slack)
+        too_far = law.position_extrema[0].max > self._path.length + slack
+        return bool(too_far or _lowest_speed(law) < -_BACKWARDS * self._bounds.velocity)
+
+
+def _lowest_speed(law: Trajectory) -> float:
+    """The lowest speed of a law; where the acceleration crosses zero within one of its pieces of constant jerk, too."""
+    profile = law.profiles[0][0]
+    times = np.cumsum([0.0, *profile.brake.t, *profile.t])
+    states = [law.at_time(float(time)) for time in times]
+    lowest = min(speed[0] for _, speed, _ in states)
+    for (_, speed, (before,)), (_, _, (after,)), duration in zip(states, states[1:], np.diff(times), strict=False):
+        if before < 0.0 < after:
+            lowest = min(lowest, speed[0] - before**2 * duration / (2.0 * (after - before)))
+    return float(lowest)
 
 
 def _planned(request: InputParameter) -> Trajectory | None:

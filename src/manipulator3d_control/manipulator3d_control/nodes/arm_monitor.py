@@ -16,6 +16,8 @@ from manipulator3d_node.error_code import ErrorCode
 
 # the driver reports at 5 Hz
 _HARDWARE_TIMEOUT_S = 2.0
+# between two looks at the clock this process may have been busy; more than this does not count as silence of others
+_LONGEST_LISTENING_S = 0.05
 
 
 class ArmMonitor:
@@ -31,11 +33,12 @@ class ArmMonitor:
         self._history = history
         self.arm: ArmModel | None = None
         self.hardware: HardwareStatus | None = None
-        self._hardware_received = 0.0
+        self._listened = time.monotonic()
+        self._hardware_age = 0.0
         self._measured: Array | None = None
-        self._received = 0.0
-        self._stamp = 0.0
+        self._age = 0.0
         self._off_since: float | None = None
+        self._off_for = 0.0
         self._error = 0.0
 
     def on_joint_states(self, message: JointState) -> None:
@@ -46,18 +49,27 @@ class ArmMonitor:
         if not all(np.isfinite(measured.get(name, np.nan)) for name in self.arm.joint_names):
             return
         self._measured = np.array([measured[name] for name in self.arm.joint_names])
-        self._received = time.monotonic()
-        self._stamp = message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
-        self._error = self._history.error(self._stamp, self._measured)
+        self._age = 0.0
+        stamp = message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
+        self._error = self._history.error(stamp, self._measured)
         if self._error <= self._parameters.tracking_tolerance:
             self._off_since = None
         elif self._off_since is None:
-            self._off_since = self._received
+            self._off_since = stamp
+        self._off_for = 0.0 if self._off_since is None else stamp - self._off_since
+
+    def listen(self) -> None:
+        """Let what is known grow older; called often. Time in which this process was busy itself does not count."""
+        now = time.monotonic()
+        passed = min(now - self._listened, _LONGEST_LISTENING_S)
+        self._listened = now
+        self._age += passed
+        self._hardware_age += passed
 
     def on_hardware_status(self, message: HardwareStatus) -> None:
         """Take a report of the driver."""
         self.hardware = message
-        self._hardware_received = time.monotonic()
+        self._hardware_age = 0.0
 
     @property
     def joints(self) -> Array | None:
@@ -78,7 +90,7 @@ class ArmMonitor:
 
     def reset_tracking(self) -> None:
         """Forget deviations; a new motion starts from the measured state."""
-        self._off_since = None
+        self._off_since, self._off_for = None, 0.0
 
     def not_ready(self) -> Refusal | None:
         """Why no motion may start, None when one may."""
@@ -95,7 +107,7 @@ class ArmMonitor:
         if refusal is not None:
             return refusal
         tolerance, allowed = self._parameters.tracking_tolerance, self._parameters.tracking_time
-        if self._off_since is not None and time.monotonic() - self._off_since > allowed:
+        if self._off_for > allowed:
             return Refusal(
                 ErrorCode.TRACKING_ERROR,
                 f"the measured arm is {self._error:.3f} rad from its command, above the {tolerance:g} rad allowed, for "
@@ -105,7 +117,7 @@ class ArmMonitor:
 
     def _driver_refusal(self) -> Refusal | None:
         hardware = self.hardware
-        if hardware is None or time.monotonic() - self._hardware_received > _HARDWARE_TIMEOUT_S:
+        if hardware is None or self._hardware_age > _HARDWARE_TIMEOUT_S:
             return Refusal(ErrorCode.LINK_DOWN, "the arm's driver reports nothing; start it, or look at its output")
         if hardware.fault != HardwareStatus().fault:
             return Refusal(ErrorCode(hardware.fault), hardware.fault_message or "the arm's driver has latched a fault")
@@ -121,11 +133,10 @@ class ArmMonitor:
             return Refusal(
                 ErrorCode.NO_STATE, "no joint_states with the arm's joints have arrived; is its driver running?"
             )
-        age = time.monotonic() - self._received
-        if age > self._parameters.state_timeout:
+        if self._age > self._parameters.state_timeout:
             return Refusal(
                 ErrorCode.STALE_STATE,
-                f"the last joint_states are {age:.2f} s old, above the {self._parameters.state_timeout:g} s allowed; "
+                f"the last joint_states are {self._age:.2f} s old, above the {self._parameters.state_timeout:g} s allowed; "
                 "is the arm's driver running?",
             )
         return None

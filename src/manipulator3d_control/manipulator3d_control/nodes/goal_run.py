@@ -87,11 +87,11 @@ class GoalRun:
 
     def _check_stream(self) -> None:
         delay = self._desk.stream.delay
-        if delay > 0.0 and self.interruption is None:
+        if self._desk.stream.broken and self.interruption is None:
             raise Refusal(
                 ErrorCode.TIMEOUT,
-                f"this computer held the commands up for {delay:.3f} s, longer than the lead of "
-                f"{self._desk.parameters.command_lead:g} s; close other programs or raise command_lead",
+                f"this computer held the commands up for {delay:.3f} s, too long to go on; send the goal again, and "
+                "close other programs if it happens often",
             )
         self.check()
 

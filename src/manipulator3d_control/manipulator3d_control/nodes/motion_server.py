@@ -58,7 +58,7 @@ class MotionServer(Node):
 
     def __init__(self) -> None:
         super().__init__("motion_server")
-        parameters = declare_parameters(self, MotionParameters)
+        self._settings = parameters = declare_parameters(self, MotionParameters)
         self._history = CommandHistory()
         self._monitor = ArmMonitor(parameters, self._history)
         self._commands = self.create_publisher(JointState, "joint_commands", 50)
@@ -75,6 +75,7 @@ class MotionServer(Node):
         self.create_subscription(Float64, "speed_scale", self._on_speed_scale, 10)
         self._status = self.create_publisher(ArmStatus, "arm_status", 10)
         self._last_status = ArmStatus()
+        self._reported_delay = 0.0
         self.create_service(Trigger, "pause", self._on_pause)
         self.create_service(Trigger, "resume", self._on_resume)
         self.create_service(Trigger, "stop", self._on_stop)
@@ -166,8 +167,16 @@ class MotionServer(Node):
         return response
 
     def _watch(self) -> None:
+        self._monitor.listen()
         if self._desk.run is None:
             return
+        if self._stream.delay > self._reported_delay:
+            self.get_logger().warning(
+                f"this computer held the commands up for {self._stream.delay:.3f} s, longer than their lead of "
+                f"{self._settings.command_lead:g} s; the motion goes on from rest; close other programs, or raise "
+                "command_lead"
+            )
+        self._reported_delay = self._stream.delay
         refusal = self._monitor.interruption()
         if refusal is not None and self._desk.run.interruption is None:
             self.get_logger().error(str(refusal))
