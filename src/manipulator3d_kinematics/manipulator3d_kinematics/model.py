@@ -116,6 +116,10 @@ class ArmModel:
                 )
         object.__setattr__(self, "home", _frozen(np.clip(self.home, self.lower, self.upper)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        # functions made once do not travel; they are made again where they are needed
+        return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
+
     @classmethod
     def from_yaml(cls, path: str | Path) -> "ArmModel":
         """Read an arm profile.

@@ -2,6 +2,7 @@
 """The arm model from profiles and URDFs."""
 
 import dataclasses
+import pickle
 from collections.abc import Callable
 from math import pi
 from pathlib import Path
@@ -165,3 +166,10 @@ def test_a_mounted_profile_stands_elsewhere(tmp_path: Path) -> None:
     x, y, z = forward_kinematics(ArmModel.profile("capstone"), (0.1, 0.2, 0.3))
     assert forward_kinematics(arm, (0.1, 0.2, 0.3)) == pytest.approx([0.5 - y, x, z], abs=1e-15)
     assert inverse_kinematics(arm, (0.5 - y, x, z), seed=(0.1, 0.2, 0.3)).angles == pytest.approx((0.1, 0.2, 0.3))
+
+
+def test_a_used_arm_can_be_pickled(urdf_arm: ArmModel) -> None:
+    expected = forward_kinematics(urdf_arm, (0.1, 0.2, 0.3))
+    inverse_kinematics(urdf_arm, expected)
+    again = pickle.loads(pickle.dumps(urdf_arm))
+    assert np.array_equal(forward_kinematics(again, (0.1, 0.2, 0.3)), expected)
