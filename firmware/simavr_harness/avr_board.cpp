@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "avr_board.h"
 
-#include <algorithm>
-#include <cstring>
-#include <sstream>
-#include <stdexcept>
-
 #include <simavr/avr_eeprom.h>
 #include <simavr/avr_extint.h>
 #include <simavr/avr_ioport.h>
 #include <simavr/avr_uart.h>
 #include <simavr/sim_elf.h>
 
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+
 namespace {
 
 const uint64_t FREQUENCY = 16000000;
-const uint64_t PLANT_PERIOD = 2000;                        // cycles: 125 us
-const uint64_t BYTE_PERIOD = FREQUENCY * 10 / 115200;      // of the host's line
-const uint64_t UART_PERIOD = 1360;                         // of the board's: 117647 baud
-const uint64_t RUN_LIMIT = 64;                             // cycles between two looks at the events
-const int RECEIVER_DEPTH = 2;                              // bytes the USART keeps; simavr keeps 64
+const uint64_t PLANT_PERIOD = 2000;                    // cycles: 125 us
+const uint64_t BYTE_PERIOD = FREQUENCY * 10 / 115200;  // of the host's line
+const uint64_t UART_PERIOD = 1360;                     // of the board's: 117647 baud
+const uint64_t RUN_LIMIT = 64;                         // cycles between two looks at the events
+const int RECEIVER_DEPTH = 2;                          // bytes the USART keeps; simavr keeps 64
 
 // Registers of the ATmega2560, as data addresses.
 const uint16_t PORTA = 0x22, OCR4A = 0xA8, OCR4B = 0xAA, OCR4C = 0xAC, ICR4 = 0xA6, TCCR5A = 0x120, OCR5A = 0x128;
@@ -94,6 +94,7 @@ void AvrBoard::interrupted(avr_irq_t*, uint32_t value, void* watch) {
   const uint64_t all = self.avr_->cycle - self.began_[at];
   const uint32_t own = static_cast<uint32_t>(all - self.nested_[at]);
   if (at > 0) self.nested_[at - 1] += all;
+  self.all_interrupts_ += own;
   InterruptCost& cost = self.costs_[static_cast<size_t>(vector)];
   ++cost.count;
   cost.total += own;
@@ -217,9 +218,10 @@ void AvrBoard::advance_us(uint32_t us) {
   while (avr_->cycle < target_) {
     const uint64_t until = next_event(target_);
     while (avr_->cycle < until) {
-      avr_->run_cycle_limit = std::max<uint64_t>(1, std::min<uint64_t>(RUN_LIMIT, until - avr_->cycle));
+      avr_->run_cycle_limit = watched_ != 0 ? 1 : std::min<uint64_t>(RUN_LIMIT, until - avr_->cycle);
       const uint64_t before = avr_->cycle;
       avr_run(avr_);
+      if (watched_ != 0) look_at_function();
       if (avr_->cycle < before || was_reset_) break;
     }
     if (was_reset_) {
@@ -247,7 +249,7 @@ size_t AvrBoard::read(uint8_t* bytes, size_t most) {
 }
 
 void AvrBoard::spin(const std::array<double, 3>& rates) {
-  spinning_ = rates[0] != 0 || rates[1] != 0 || rates[2] != 0;
+  spinning_ = true;
   for (size_t j = 0; j < 3; ++j) {
     Edges& edges = edges_[j];
     edges = Edges();
@@ -272,14 +274,46 @@ bool AvrBoard::command(const std::string& text) {
   words >> value;
   if (words.fail() || joint < 0 || joint > 2) return false;
   const bool on = value != 0;
-  if (verb == "stuck") plant_.set_stuck(joint, on);
-  else if (verb == "dead_switch") plant_.set_dead_switch(joint, on);
-  else if (verb == "payload") plant_.set_payload(value);
-  else if (verb == "button") button_ = on;
-  else if (verb == "grasp") grasp_ = on;
-  else if (verb == "emergency_stop") stop_open_ = on;
-  else return false;
+  if (verb == "stuck")
+    plant_.set_stuck(joint, on);
+  else if (verb == "dead_switch")
+    plant_.set_dead_switch(joint, on);
+  else if (verb == "payload")
+    plant_.set_payload(value);
+  else if (verb == "button")
+    button_ = on;
+  else if (verb == "grasp")
+    grasp_ = on;
+  else if (verb == "emergency_stop")
+    stop_open_ = on;
+  else
+    return false;
   return true;
+}
+
+void AvrBoard::watch_function(uint32_t address) {
+  watched_ = address;
+  function_stack_ = 0;
+  function_cost_ = InterruptCost();
+}
+
+void AvrBoard::look_at_function() {
+  const uint16_t stack = register16(R_SPL);
+  if (function_stack_ == 0) {
+    if (avr_->pc != watched_) return;
+    function_stack_ = stack;
+    function_began_ = avr_->cycle;
+    function_interrupts_ = all_interrupts_;
+  } else if (stack > function_stack_) {
+    // its return has taken the return address off the stack
+    const uint64_t interrupts = all_interrupts_ - function_interrupts_;
+    const uint32_t own = static_cast<uint32_t>(avr_->cycle - function_began_ - interrupts);
+    function_stack_ = 0;
+    ++function_cost_.count;
+    function_cost_.total += own;
+    function_cost_.least = std::min(function_cost_.least, own);
+    function_cost_.most = std::max(function_cost_.most, own);
+  }
 }
 
 void AvrBoard::clear_costs() { costs_.fill(InterruptCost()); }

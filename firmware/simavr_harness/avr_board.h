@@ -2,13 +2,13 @@
 // The board's own binary in simavr, with the plant on its pins. Time passes only in advance().
 #pragma once
 
+#include <simavr/avr_uart.h>
+#include <simavr/sim_avr.h>
+
 #include <array>
 #include <cstdint>
 #include <deque>
 #include <string>
-
-#include <simavr/sim_avr.h>
-#include <simavr/avr_uart.h>
 
 #include "../plant/plant.h"
 
@@ -33,7 +33,7 @@ class AvrBoard {
   void advance_us(uint32_t us);
   // Faults as of the emulated board: stuck, dead_switch, button, grasp, emergency_stop, payload; also reset.
   bool command(const std::string& text);
-  // Lets the encoders turn by themselves at these rates in counts a second, instead of with the plant; all 0 ends that.
+  // Lets the encoders turn by themselves at these rates in counts a second, from now on instead of with the plant.
   void spin(const std::array<double, 3>& rates);
 
   double time() const;
@@ -45,6 +45,9 @@ class AvrBoard {
   int64_t encoder_counts(int joint) const { return made_[static_cast<size_t>(joint)]; }
   const InterruptCost& cost(int vector) const { return costs_[static_cast<size_t>(vector)]; }
   void clear_costs();
+  // Counts what a function costs, without the interrupts in it; `address` in bytes of flash, 0 ends that. Slow.
+  void watch_function(uint32_t address);
+  const InterruptCost& function_cost() const { return function_cost_; }
 
  private:
   static const int VECTORS = 64;
@@ -68,6 +71,7 @@ class AvrBoard {
   void set_encoder(int joint);
   void set_inputs();
   void step_plant();
+  void look_at_function();
   void make_edges();
   void deliver_byte();
   uint64_t next_event(uint64_t end) const;
@@ -81,9 +85,14 @@ class AvrBoard {
   std::array<int64_t, 3> made_ = {{0, 0, 0}};
   std::array<InterruptCost, VECTORS> costs_;
   std::array<Watch, VECTORS> watches_;
-  std::array<uint64_t, 16> began_;    // start of each interrupt under way
-  std::array<uint64_t, 16> nested_;   // what has been spent in interrupts of it
+  std::array<uint64_t, 16> began_;   // start of each interrupt under way
+  std::array<uint64_t, 16> nested_;  // what has been spent in interrupts of it
   int depth_ = 0;
+  uint64_t all_interrupts_ = 0;
+  uint32_t watched_ = 0;
+  uint16_t function_stack_ = 0;  // stack pointer at its entry; 0 while it does not run
+  uint64_t function_began_ = 0, function_interrupts_ = 0;
+  InterruptCost function_cost_;
   uint64_t next_plant_ = 0;
   uint64_t next_byte_ = 0;
   uint64_t target_ = 0;

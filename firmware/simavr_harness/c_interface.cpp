@@ -50,14 +50,19 @@ void avr_board_observe(const AvrBoard* board, Observation* out) {
   out->gripper_pulse_us = static_cast<int32_t>(board->servo_pulse_us());
 }
 
-// Interrupts of one vector since the last clear: how many, cycles in all, least and most of one.
-void avr_board_cost(const AvrBoard* board, int vector, uint64_t* out) {
-  const InterruptCost& cost = board->cost(vector);
+static void fill(const InterruptCost& cost, uint64_t* out) {
   out[0] = cost.count;
   out[1] = cost.total;
   out[2] = cost.count > 0 ? cost.least : 0;
   out[3] = cost.most;
 }
+
+// Interrupts of one vector since the last clear: how many, cycles in all, least and most of one.
+void avr_board_cost(const AvrBoard* board, int vector, uint64_t* out) { fill(board->cost(vector), out); }
+
+void avr_board_watch_function(AvrBoard* board, uint32_t address) { board->watch_function(address); }
+
+void avr_board_function_cost(const AvrBoard* board, uint64_t* out) { fill(board->function_cost(), out); }
 
 void avr_board_clear_costs(AvrBoard* board) { board->clear_costs(); }
 

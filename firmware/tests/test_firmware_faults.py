@@ -80,7 +80,9 @@ def test_an_emergency_stop_input_that_is_not_wired_is_ignored(host):
     assert host.state.mode == Mode.TRACK
 
 
-def test_a_stuck_joint_is_a_tracking_error(host):
+def test_a_stuck_joint_is_a_tracking_error(make_host):
+    host = make_host()
+    host.configure(stall_time=5000)
     track(host)
     host.port.command("stuck 1 1")
     host.follow(rest_to_rest(HOME, (0.0, 0.6, -1.6), 1.0), 1.0)

@@ -54,7 +54,7 @@ def test_configuration_reads_back_as_it_was_written(host):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"sign": 0}, {"lower": 1.0, "upper": -1.0}, {"proportional": 600.0}, {"velocity": 60.0}]
+    "changes", [{"sign": 0}, {"lower": 1.0, "upper": -1.0}, {"derivative": 6.0}, {"velocity": 60.0}]
 )
 def test_a_configuration_that_makes_no_sense_is_refused_and_nothing_changes(host, changes):
     answer = host.request(joint_configuration(1, **changes))

@@ -122,6 +122,7 @@ def load_avr(folder: Path) -> ctypes.CDLL:
         "advance": [board, ctypes.c_uint32], "command": [board, ctypes.c_char_p],
         "observe": [board, ctypes.POINTER(Observation)], "spin": [board, ctypes.POINTER(ctypes.c_double)],
         "encoder_counts": [board, ctypes.c_int], "cost": [board, ctypes.c_int, ctypes.POINTER(ctypes.c_uint64)],
+        "watch_function": [board, ctypes.c_uint32], "function_cost": [board, ctypes.POINTER(ctypes.c_uint64)],
     }.items():  # fmt: skip
         getattr(library, f"avr_board_{name}").argtypes = arguments
     return library
@@ -167,7 +168,7 @@ class AvrPort:
         return seen
 
     def spin(self, rates: Sequence[float]) -> None:
-        """Turn the encoders at rates in counts a second, whatever the plant does; zeros end that."""
+        """Turn the encoders at rates in counts a second, from now on whatever the plant does."""
         self._library.avr_board_spin(self._board, (ctypes.c_double * 3)(*rates))
 
     def encoder_counts(self, joint: int) -> int:
@@ -178,6 +179,16 @@ class AvrPort:
         """Return number, total, least and most cycles of an interrupt since clear_costs()."""
         out = (ctypes.c_uint64 * 4)()
         self._library.avr_board_cost(self._board, vector, out)
+        return (out[0], out[1], out[2], out[3])
+
+    def watch_function(self, address: int) -> None:
+        """Count what the function at an address of the flash costs; slow; 0 ends that."""
+        self._library.avr_board_watch_function(self._board, address)
+
+    def function_cost(self) -> tuple[int, int, int, int]:
+        """Return number, total, least and most cycles of the watched function, without interrupts."""
+        out = (ctypes.c_uint64 * 4)()
+        self._library.avr_board_function_cost(self._board, out)
         return (out[0], out[1], out[2], out[3])
 
     def clear_costs(self) -> None:

@@ -71,8 +71,8 @@ void Board::receive(uint8_t byte, uint32_t now_us) {
 
 void Board::poll(const Panel& panel) {
   finish_store();
+  if (control_.tick_low() == static_cast<uint8_t>(seen_tick_)) return;
   const Snapshot now = control_.snapshot();
-  if (now.tick == seen_tick_) return;
   const uint16_t passed = static_cast<uint16_t>(now.tick - seen_tick_);
   seen_tick_ = now.tick;
   uptime_ms_ += passed;

@@ -65,6 +65,8 @@ class Control {
   // Appends a knot; returns 0, or a messages::Reason and its joint.
   uint8_t append(const Knot& knot, uint8_t* joint);
 
+  // Changes with every tick; may be read at any time.
+  uint8_t tick_low() const { return tick_low_; }
   // With the interrupt kept away.
   uint32_t time_us() const { return time_us_; }
 
@@ -76,24 +78,26 @@ class Control {
   uint16_t underflows() const;
 
  private:
-  struct Joint {
-    int32_t counts;
-    int32_t velocity_q16;  // counts per tick, filtered over about 8 ticks
-    int32_t integral;      // drive with 16 fractional bits
-    int16_t drive;
-    uint16_t still_ticks;  // driven hard without a count
-    uint16_t illegal;
-    uint16_t illegal_before;  // at the start of this second
-    int32_t goal_velocity;    // Q24
+  // What the tick does with the commanded motion.
+  enum class Advance : uint8_t {
+    NONE,   // the motors are off
+    RAMP,   // to the goal velocity
+    CUBIC,  // on in the present segment
+    LOAD,   // the next segment begins
+    END,    // the last segment has ended
   };
 
-  void measure(const Inputs& inputs);
+  void debounce(uint8_t now);
+  void check_stop();
+  void count_illegal(const uint8_t* illegal);
   void supervise();
+  void supervise_slowly(uint8_t j);
+  Advance next_advance();
+  void apply(Advance advance);
+  static const uint8_t STOP_OPEN = 0x80;
+
+  bool stop_open() const { return (inputs_ & STOP_OPEN) != 0 && has_stop_; }
   bool switch_is_misplaced(uint8_t j) const;
-  void command();
-  void follow();
-  void ramp_all();
-  void drive_joint(uint8_t j);
   void power_off();
   void stop_and_hold();
   void power_on();
@@ -104,32 +108,33 @@ class Control {
   bool is_gentle(const Segment& segment, uint8_t* joint) const;
   uint8_t check(const Knot& from, const Knot& to, uint8_t* joint) const;
 
-  JointSettings settings_[JOINTS];
-  Joint joints_[JOINTS];
-  Axis axes_[JOINTS];
-  SetpointQueue queue_;
-  Knot tail_;                 // end of the newest segment
-  uint8_t segment_left_ = 0;  // ticks of the present segment
-  Motion motion_ = Motion::RAMP;
-  int16_t output_[JOINTS];
+  // What each tick uses comes first, where short addresses reach it.
   uint32_t tick_ = 0;
   uint32_t time_us_ = 0;
+  volatile uint8_t tick_low_ = 0;
+  uint8_t mode_;
+  bool powered_ = false;
+  bool has_stop_ = false;
+  Motion motion_ = Motion::RAMP;
+  uint8_t segment_left_ = 0;                      // ticks of the present segment
+  uint8_t inputs_ = 0;                            // debounced: bit j for the home switch of joint j, STOP_OPEN
+  uint8_t changing_low_ = 0, changing_high_ = 0;  // for how many ticks each input has differed from that
+  uint8_t turn_ = 0, slow_turn_ = 0;              // joints whose checks are due
+  uint8_t known_ = 0;
+  uint16_t second_ = 0;
   uint16_t silence_ms_ = 100;
   uint16_t silent_ms_ = 0;
+  int16_t output_[JOINTS];
+
+  JointLoop loops_[JOINTS];
+  SetpointQueue queue_;
+  Knot tail_;  // end of the newest segment
+  JointSettings settings_[JOINTS];
+  uint16_t illegal_[JOINTS];
+  uint16_t illegal_before_[JOINTS];  // at the start of this second
   uint16_t overruns_ = 0;
-  uint8_t overruns_this_second_ = 0;
-  uint16_t second_ = 0;
   uint16_t underflows_ = 0;
-  uint8_t mode_;
+  uint8_t overruns_this_second_ = 0;
   uint8_t fault_;
   uint8_t fault_joint_;
-  uint8_t known_ = 0;
-  uint8_t configured_ = 0;
-  uint8_t switches_ = 0;  // debounced
-  uint8_t switch_ticks_[JOINTS];
-  uint8_t stop_ticks_ = 0;
-  uint8_t turn_ = 0;  // joint whose slow checks are due
-  bool stop_open_ = false;
-  bool has_stop_ = false;
-  bool powered_ = false;
 };

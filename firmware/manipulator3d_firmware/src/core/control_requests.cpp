@@ -30,16 +30,16 @@ Snapshot Control::snapshot() const {
   s.tick = tick_;
   s.time_us = time_us_;
   for (uint8_t j = 0; j < JOINTS; ++j) {
-    s.position[j] = joints_[j].counts;
-    s.velocity_q16[j] = joints_[j].velocity_q16;
-    s.commanded_velocity[j] = axes_[j].velocity;
-    s.drive[j] = joints_[j].drive;
+    s.position[j] = loops_[j].counts;
+    s.velocity_q16[j] = loops_[j].velocity_q16;
+    s.commanded_velocity[j] = loops_[j].axis.velocity;
+    s.drive[j] = loops_[j].drive;
   }
   s.mode = mode_;
   s.fault = fault_;
   s.fault_joint = fault_joint_;
-  s.home_switches = switches_;
-  s.emergency_stop_open = stop_open_ && has_stop_;
+  s.home_switches = static_cast<uint8_t>(inputs_ & 7);
+  s.emergency_stop_open = stop_open();
   s.powered = powered_;
   s.moving = !still();
   return s;
@@ -48,7 +48,7 @@ Snapshot Control::snapshot() const {
 bool Control::still() const {
   if (segment_left_ > 0 || !queue_.empty()) return false;
   for (uint8_t j = 0; j < JOINTS; ++j) {
-    if (axes_[j].velocity != 0 || joints_[j].goal_velocity != 0) return false;
+    if (loops_[j].axis.velocity != 0 || loops_[j].goal_velocity != 0) return false;
   }
   return true;
 }
@@ -56,6 +56,7 @@ bool Control::still() const {
 void Control::set_joint(uint8_t joint, const JointSettings& settings) {
   InterruptLock lock;
   settings_[joint] = settings;
+  loops_[joint].configure(settings);
 }
 
 void Control::set_board(uint16_t silence_ms, bool has_emergency_stop) {
@@ -109,13 +110,13 @@ void Control::finish_homing() {
 
 void Control::ramp(uint8_t joint, int32_t velocity) {
   InterruptLock lock;
-  if (mode_ == Mode::HOMING) joints_[joint].goal_velocity = velocity;
+  if (mode_ == Mode::HOMING) loops_[joint].goal_velocity = velocity;
 }
 
 void Control::shift(uint8_t joint, int32_t counts) {
   InterruptLock lock;
-  joints_[joint].counts += counts;
-  axes_[joint].position += counts * 256;
+  loops_[joint].counts += counts;
+  loops_[joint].axis.position += counts * 256;
 }
 
 void Control::set_known(uint8_t joint, bool known) {
@@ -131,17 +132,17 @@ void Control::fault(uint8_t code, uint8_t joint) {
 
 bool Control::reset() {
   InterruptLock lock;
-  if ((stop_open_ && has_stop_) || !still()) return false;
+  if (stop_open() || !still()) return false;
   fault_ = Fault::NONE;
   fault_joint_ = NO_JOINT;
   mode_ = powered_ ? Mode::HOLD : Mode::IDLE;
-  for (uint8_t j = 0; j < JOINTS; ++j) joints_[j].illegal_before = joints_[j].illegal;
+  for (uint8_t j = 0; j < JOINTS; ++j) illegal_before_[j] = illegal_[j];
   return true;
 }
 
 uint16_t Control::illegal(uint8_t joint) const {
   InterruptLock lock;
-  return joints_[joint].illegal;
+  return illegal_[joint];
 }
 
 uint16_t Control::overruns() const {
@@ -165,19 +166,14 @@ bool Control::predict(uint32_t ahead, Knot* knot) const {
     }
     knot->tick = tick_ + ahead;
     for (uint8_t j = 0; j < JOINTS; ++j) {
-      axes[j] = axes_[j];
-      goals[j] = joints_[j].goal_velocity;
+      axes[j] = loops_[j].axis;
+      goals[j] = loops_[j].goal_velocity;
     }
   }
   // The interrupt goes on braking until the segment starts, and so does this copy.
   for (uint8_t j = 0; j < JOINTS; ++j) {
     const int32_t most = settings_[j].acceleration;
-    for (uint32_t k = 0; k < ahead; ++k) {
-      int32_t change = goals[j] - axes[j].velocity;
-      change = change > most ? most : change < -most ? -most : change;
-      axes[j].velocity += change;
-      axes[j].move();
-    }
+    for (uint32_t k = 0; k < ahead; ++k) axes[j].ramp(goals[j], most);
     knot->position[j] = axes[j].position;
     knot->velocity[j] = axes[j].velocity;
   }

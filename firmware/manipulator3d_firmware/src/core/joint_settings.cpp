@@ -29,8 +29,8 @@ bool JointSettings::set(const messages::JointConfiguration& c) {
   made.reversed = c.sign < 0;
 
   bool ok = true;
-  made.proportional = gain(c.proportional * 4096000ULL, milli, &ok);
-  made.integral = gain(c.integral * 655360ULL, milli, &ok);
+  made.proportional = gain(c.proportional * 128000ULL, milli, &ok);
+  made.integral = gain(c.integral * 20480ULL, milli, &ok);
   made.derivative = gain(c.derivative * 1280000ULL, milli, &ok);
   made.velocity_feedforward = gain(c.velocity_feedforward * 1280000ULL, milli, &ok);
   made.acceleration_feedforward = gain(c.acceleration_feedforward * 500000ULL, milli, &ok);
@@ -46,8 +46,8 @@ bool JointSettings::set(const messages::JointConfiguration& c) {
   const uint64_t acceleration = rounded((milli * c.acceleration) << 24, 100000000000ULL);
   ok = ok && acceleration > 0 && acceleration <= static_cast<uint64_t>(FASTEST_Q24);
   made.acceleration = static_cast<int32_t>(acceleration);
-  const uint64_t tracking = milli * c.tracking_error / 1250000ULL;
-  ok = ok && tracking >= 8 && tracking <= 32000;
+  const uint64_t tracking = milli * c.tracking_error / 10000000ULL;
+  ok = ok && tracking >= 1 && tracking <= 32000;
   made.tracking = static_cast<int16_t>(tracking);
   made.overspeed = static_cast<int16_t>((made.velocity >> 16) + (made.velocity >> 17) + 32);
   made.stall_drive = static_cast<int16_t>(c.stall_drive * (DRIVE_TOP / 100));

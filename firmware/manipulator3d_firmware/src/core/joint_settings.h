@@ -22,11 +22,11 @@ struct JointSettings {
   bool reversed;
 
   // Gains: what a 16-bit number of the unit behind it adds to the drive, with 12 fractional bits.
-  int16_t proportional;              // error, 1/8 count
+  int16_t proportional;              // error, Q8
   int16_t derivative;                // velocity, Q8
   int16_t velocity_feedforward;      // velocity, Q8
   int16_t acceleration_feedforward;  // acceleration, Q16
-  int16_t integral;                  // error, 1/8 count; per tick, with 16 fractional bits
+  int16_t integral;                  // error, Q8; per tick, with 16 fractional bits
   int16_t deadband;                  // drive
   int16_t drive_limit;               // drive
   int16_t slew;                      // drive per tick
@@ -35,7 +35,7 @@ struct JointSettings {
   int32_t lower, upper;  // Q8
   int32_t velocity;      // Q24
   int32_t acceleration;  // Q24
-  int16_t tracking;      // 1/8 count
+  int16_t tracking;      // counts
   int16_t overspeed;     // Q8
   int16_t stall_drive;   // drive
   uint16_t stall_ticks;

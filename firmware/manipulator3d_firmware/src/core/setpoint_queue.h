@@ -4,28 +4,7 @@
 
 #include <stdint.h>
 
-#include "joint_settings.h"
-
-// Commanded motion of one joint: a cubic in forward differences, so that a control tick costs three additions.
-struct Axis {
-  int32_t position;      // Q8
-  uint16_t fraction;     // 16 more fractional bits of the position
-  int32_t velocity;      // Q24, position difference of the next tick
-  int32_t acceleration;  // Q24, difference of the velocity
-  int32_t jerk;          // Q24, difference of the acceleration
-
-  void move() {
-    // position and fraction together are Q24; a carry out of the fraction goes to the position
-    const uint32_t low = static_cast<uint32_t>(fraction) + static_cast<uint16_t>(velocity);
-    fraction = static_cast<uint16_t>(low);
-    position += (velocity >> 16) + static_cast<int32_t>(low >> 16);
-  }
-  void advance() {
-    move();
-    velocity += acceleration;
-    acceleration += jerk;
-  }
-};
+#include "joint_loop.h"
 
 // A cubic from one setpoint to the next.
 struct Segment {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The Arduino IDE compiles for size, which takes longer.
+#pragma GCC optimize("O2")
+
 #include "encoders.h"
 
 #include <avr/interrupt.h>
@@ -49,6 +52,16 @@ namespace {
 uint8_t counted[JOINTS];
 uint8_t seen_illegal[JOINTS];
 
+template <uint8_t j>
+inline void collect_one(Inputs* inputs) {
+  const uint8_t count = encoder_count[j];
+  inputs->steps[j] = static_cast<int8_t>(count - counted[j]);
+  counted[j] = count;
+  const uint8_t illegal = encoder_illegal[j];
+  inputs->illegal[j] = static_cast<uint8_t>(illegal - seen_illegal[j]);
+  seen_illegal[j] = illegal;
+}
+
 }  // namespace
 
 void start() {
@@ -63,14 +76,9 @@ void start() {
 }
 
 void collect(Inputs* inputs) {
-  for (uint8_t j = 0; j < JOINTS; ++j) {
-    const uint8_t count = encoder_count[j];
-    inputs->steps[j] = static_cast<int8_t>(count - counted[j]);
-    counted[j] = count;
-    const uint8_t illegal = encoder_illegal[j];
-    inputs->illegal[j] = static_cast<uint8_t>(illegal - seen_illegal[j]);
-    seen_illegal[j] = illegal;
-  }
+  collect_one<0>(inputs);
+  collect_one<1>(inputs);
+  collect_one<2>(inputs);
 }
 
 }  // namespace encoders

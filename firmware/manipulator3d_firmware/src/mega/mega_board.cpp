@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The Arduino IDE compiles for size, which takes longer.
+#pragma GCC optimize("O2")
+
 #include "mega_board.h"
 
 #include <avr/eeprom.h>
