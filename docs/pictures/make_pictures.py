@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -132,25 +133,34 @@ def record_cycle(node: Node) -> Record:
 
 
 class Player:
-    """Publishes a record up to a time, and the last states again, so that they stay fresh."""
+    """Publishes a record up to a time, and the last states again and again, so that they stay fresh."""
 
     def __init__(self, node: Node, record: Record) -> None:
         self._publishers = {topic: node.create_publisher(kind, topic, qos) for topic, (kind, qos) in TOPICS.items()}
         self._record = record
         self._next = 0
         self._last: dict[str, Any] = {}
+        self._ended = threading.Event()
+        threading.Thread(target=self._repeat, daemon=True).start()
 
     def show(self, until: float) -> None:
         """Publish what came up to a time in s."""
         while self._next < len(self._record) and self._record[self._next][0] <= until:
             _, topic, message = self._record[self._next]
             self._next += 1
-            self._last[topic] = message
             if topic == "markers":
                 self._publishers[topic].publish(message)
-        for topic in ("joint_states", "hardware_status", "arm_status"):
-            if topic in self._last:
-                self._publishers[topic].publish(self._last[topic])
+            else:
+                self._last = self._last | {topic: message}
+
+    def end(self) -> None:
+        """Fall silent."""
+        self._ended.set()
+
+    def _repeat(self) -> None:
+        while not self._ended.wait(0.1):
+            for topic, message in self._last.items():
+                self._publishers[topic].publish(message)
 
 
 def open_page(browser: Browser, address: str, width: int, height: int, player: Player, moment: float) -> Page:
@@ -232,6 +242,7 @@ def main() -> None:
             page.evaluate(HIDE_SIDE_PANEL)
             film(page, target / "demo.gif", player, duration)
             page.close()
+            player.end()
 
             player = Player(node, record)
             page = open_page(browser, address, 1180, 700, player, moment)
@@ -251,6 +262,7 @@ def main() -> None:
             page = open_page(browser, address, 390, 844, player, moment)
             save(page, target / "page_phone.png", player, moment)
             browser.close()
+            player.end()
     node.destroy_node()
     rclpy.try_shutdown()
 
