@@ -52,7 +52,7 @@ class Cell:
         self.client = Node("client", context=self.context, namespace="cell")
         self._executor = SingleThreadedExecutor(context=self.context)
         self._executor.add_node(self.client)
-        kinds = {"solve_ik": SolveIK, "solve_fk": SolveFK, "solve_ik_batch": SolveIKBatch}
+        kinds: dict[str, Any] = {"solve_ik": SolveIK, "solve_fk": SolveFK, "solve_ik_batch": SolveIKBatch}
         self._clients = {name: self.client.create_client(kind, name) for name, kind in kinds.items()}
         for service in self._clients.values():
             assert service.wait_for_service(LIMIT_S)
