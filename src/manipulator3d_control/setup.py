@@ -11,7 +11,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
     ],
-    install_requires=["setuptools"],
+    install_requires=["setuptools", "ruckig"],
     entry_points={
         "console_scripts": [
             "arm_simulator = manipulator3d_control.nodes.arm_simulator:main",

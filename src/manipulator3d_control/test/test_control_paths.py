@@ -122,7 +122,9 @@ def test_a_joint_path_is_as_fast_as_its_slowest_joint_allows() -> None:
     # shoulder alone: 1.5 rad/s, 6 rad/s², 50 rad/s³, of which a margin of 3 % is left
     path = JointPath(np.array([0.0, 0.0, 0.0]), np.array([0.0, 1.5, 0.0]))
     v, a, j = 0.97 * 1.5, 0.97 * 6.0, 0.97 * 50.0
-    assert rest_to_rest_duration(path.length, path_bounds(ARM, path)) == pytest.approx(1.5 / v + v / a + a / j, rel=0.01)
+    assert rest_to_rest_duration(path.length, path_bounds(ARM, path)) == pytest.approx(
+        1.5 / v + v / a + a / j, rel=0.01
+    )
 
 
 def test_a_tool_speed_bounds_the_path_speed() -> None:
