@@ -23,18 +23,17 @@ def build_workspace(places: Places, env: Mapping[str, str]) -> None:
     Raises:
         StepError: the build failed.
     """
-    present = [name for name in COMPAT_PACKAGES if _is_installed(name, env)]
-    inputs = fingerprint(_build_files(places.root), [*present, env["AMENT_PREFIX_PATH"], str(places.root)])
+    missing = [name for name in COMPAT_PACKAGES if not _is_installed(name, env)]
+    inputs = fingerprint(_build_files(places.root), [*missing, env["AMENT_PREFIX_PATH"], str(places.root)])
     stamp = Stamp(places.stamp("workspace"))
     if stamp.holds(inputs):
         return
     stamp.clear()
     command = ["colcon", "--log-base", str(places.state / "colcon-log"), "build", "--merge-install"]
-    command += ["--base-paths", str(places.root / "src"), str(places.root / "compat")]
+    # compat/ itself is ignored by colcon, so that a build by hand never hides an installation's own packages
+    command += ["--base-paths", str(places.root / "src"), *(str(places.root / "compat" / name) for name in missing)]
     command += ["--build-base", str(places.state / "build"), "--install-base", str(places.install)]
     command += ["--metas", str(places.root / "colcon.meta")]
-    if present:
-        command += ["--packages-skip", *present]
     command += ["--cmake-args", f"-DPython3_EXECUTABLE={places.python}"]
     # the python of the virtual environment, and not the one colcon happens to run under
     build_env = dict(env, PYTHONWARNINGS="ignore")

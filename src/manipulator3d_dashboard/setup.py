@@ -11,7 +11,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),
     ],
-    install_requires=["setuptools"],
+    install_requires=["setuptools", "viser"],
     entry_points={"console_scripts": ["dashboard_node = manipulator3d_dashboard.nodes.dashboard_node:main"]},
     maintainer="manipulator3d maintainers",
     maintainer_email="maintainers@manipulator3d.org",

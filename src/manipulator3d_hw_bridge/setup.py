@@ -16,5 +16,5 @@ setup(
     maintainer_email="maintainers@manipulator3d.org",
     description="Serial protocol, session and bridge node between ROS and the arm's firmware.",
     license="Apache-2.0",
-    entry_points={"console_scripts": [f"bridge_node = {NAME}.nodes.bridge_node:main"]},
+    entry_points={"console_scripts": ["bridge_node = manipulator3d_hw_bridge.nodes.bridge_node:main"]},
 )

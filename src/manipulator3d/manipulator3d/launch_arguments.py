@@ -39,6 +39,8 @@ ARGUMENTS = (
     Argument("port", "auto", "serial line of the board, such as /dev/ttyACM0; auto finds it by its USB identity"),
     Argument("arm", "capstone", "arm profile by name (capstone, classic) or the path of a YAML file"),
     Argument("rviz", "false", "start RViz with the project's configuration", _YES_NO),
+    Argument("dashboard", "false", "serve the page that shows and steers the arm", _YES_NO),
+    Argument("dashboard_port", "8080", "TCP port of the page on this computer"),
     Argument("namespace", "", "namespace of all nodes, topics, services and actions"),
     Argument("tf_prefix", "", "text before every frame name, such as left_"),
     Argument("preferred_elbow", "down", "branch taken where nothing else decides", ("down", "up")),
@@ -55,6 +57,8 @@ class LaunchArguments:
     port: str = "auto"
     arm: str = "capstone"
     rviz: bool = False
+    dashboard: bool = False
+    dashboard_port: str = "8080"
     namespace: str = ""
     tf_prefix: str = ""
     preferred_elbow: str = "down"
@@ -101,6 +105,8 @@ def checked_arguments(values: Mapping[str, str]) -> LaunchArguments:
         raise ValueError(f"namespace:={namespace} is not a ROS name; use letters, digits, _ and /, such as left_arm")
     if prefix and not _PREFIX.match(prefix):
         raise ValueError(f"tf_prefix:={prefix} is not a ROS name; use letters, digits, _ and /, such as left_")
+    if not str(checked["dashboard_port"]).isdecimal() or not 1 <= int(checked["dashboard_port"]) <= 65535:
+        raise ValueError(f"dashboard_port:={checked['dashboard_port']} is not allowed; allowed: 1 to 65535")
     if checked["hardware"] != "serial" and values.get("port", "auto") != "auto":
         raise ValueError(f"port:={values['port']} has an effect with hardware:=serial alone; give that, too")
     return LaunchArguments(**checked)  # type: ignore[arg-type]

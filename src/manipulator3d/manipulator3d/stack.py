@@ -68,6 +68,9 @@ def stack_nodes(
             common | {"preferred_elbow": arguments.preferred_elbow},
         )
     )
+    if arguments.dashboard:
+        page = common | {"port": int(arguments.dashboard_port)}
+        nodes.append(NodeSpec("manipulator3d_dashboard", "dashboard_node", "dashboard_node", page))
     if arguments.rviz:
         if not is_installed("rviz2"):
             raise ValueError("rviz:=true needs rviz2, which is not installed; install it or leave the argument")

@@ -46,6 +46,7 @@ def test_malformed_assignments_are_refused(assignments: list[str], text: str) ->
         ({"log_level": "loud"}, "log_level:=loud is not allowed"),
         ({"namespace": "2arms"}, "namespace:=2arms is not a ROS name"),
         ({"namespace": "a//b"}, "namespace:=a//b is not a ROS name"),
+        ({"dashboard_port": "page"}, "dashboard_port:=page is not allowed; allowed: 1 to 65535"),
         ({"tf_prefix": "left arm"}, "tf_prefix:=left arm is not a ROS name"),
         ({"port": "/dev/ttyACM0"}, "port:=/dev/ttyACM0 has an effect with hardware:=serial alone"),
     ],

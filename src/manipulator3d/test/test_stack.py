@@ -42,6 +42,12 @@ def test_arguments_reach_their_nodes() -> None:
     assert all(spec.parameters["use_sim_time"] is True for spec in nodes.values())
 
 
+def test_the_page_is_served_on_its_port_when_asked_for() -> None:
+    assert "dashboard_node" not in nodes_of(LaunchArguments())
+    page = nodes_of(LaunchArguments(dashboard=True, dashboard_port="9000"))["dashboard_node"]
+    assert page.parameters["port"] == 9000
+
+
 def test_rviz_starts_when_installed_and_is_refused_otherwise() -> None:
     rviz = nodes_of(LaunchArguments(rviz=True, tf_prefix="left_"), "rviz2")["rviz2"]
     assert rviz.arguments == ("-d", "arm.rviz", "-f", "left_base_link")

@@ -11,6 +11,7 @@ from pathlib import Path
 _PACKAGES = (
     "manipulator3d",
     "manipulator3d_control",
+    "manipulator3d_dashboard",
     "manipulator3d_description",
     "manipulator3d_hw_bridge",
     "manipulator3d_kinematics",

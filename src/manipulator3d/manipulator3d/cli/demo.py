@@ -2,7 +2,7 @@
 """The verb `demo`: the whole stack with the arm picking and placing in a loop."""
 
 import argparse
-import signal
+import dataclasses
 import sys
 import time
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from manipulator3d.bringup import RunningProcesses
 from manipulator3d.cli.motion import PhaseProgress, pick_place_goal
 from manipulator3d.cli.options import show_progress
+from manipulator3d.cli.up import interruptible
 from manipulator3d.launch_arguments import LaunchArguments, checked_arguments, parse_assignments
 from manipulator3d.nodes.running_stack import running_stack
 from manipulator3d.nodes.stack_client import StackClient
@@ -35,9 +36,12 @@ def main(_verb: str, arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.cycles < 0:
         parser.error(f"--cycles {options.cycles} is negative; give 0 for an endless loop, or more")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interruptible()
     try:
-        checked = checked_arguments(parse_assignments(options.arguments))
+        given = parse_assignments(options.arguments)
+        checked = checked_arguments(given)
+        if not options.headless and "dashboard" not in given:
+            checked = dataclasses.replace(checked, dashboard=True)
         return _run(checked, options.cycles)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -52,6 +56,8 @@ def _run(arguments: LaunchArguments, cycles: int) -> int:
         raise ValueError(occupied)
     started = time.monotonic()
     with RunningProcesses(arguments, show_on_stderr) as processes, StackClient(arguments.namespace) as client:
+        if arguments.dashboard:
+            show_progress(f"the page: http://127.0.0.1:{arguments.dashboard_port}")
         wait_for_arm(client, processes)
         goal = pick_place_goal(_PICK, _PLACE)
         goal.cycles = cycles

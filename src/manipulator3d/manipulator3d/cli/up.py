@@ -26,12 +26,18 @@ def main(_verb: str, arguments: Sequence[str]) -> int:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interruptible()
     try:
         return run_until_end(checked)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+
+
+def interruptible() -> None:
+    """Let SIGINT and SIGTERM end the stack in order, also where the shell has started this in the background."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 def run_until_end(arguments: LaunchArguments) -> int:

@@ -37,7 +37,7 @@ class StackClient:
 
     def __init__(self, namespace: str = "", find_timeout_s: float = FIND_TIMEOUT_S) -> None:
         self._context = Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         name = f"manipulator3d_client_{os.getpid()}"
         self.node = rclpy.create_node(
             name,

@@ -53,6 +53,7 @@ def run_node(make_node: Callable[[], Node], args: Sequence[str] | None = None) -
         executor.shutdown()
         node.destroy_node()
         rclpy.try_shutdown()
+        gc.unfreeze()
     return 0
 
 
