@@ -94,7 +94,6 @@ def named_frames(arm: ArmModel, q: ArrayLike) -> dict[str, Array]:
         Homogeneous matrices of shape (4, 4) in the base frame.
     """
     forearm = link_frames(arm, q)[2]
-    assert arm.tool_pose is not None
     return {arm.elbow_frame: forearm @ arm.elbow_pose, arm.tool_frame: forearm @ arm.tool_pose}
 
 

@@ -52,7 +52,7 @@ class ArmModel:
         base_frame, elbow_frame, tool_frame: names of frames.
         fixed_frames: poses in the base frame, shape (4, 4), of the links that do not move against it, by name.
         elbow_pose: shape (4, 4); pose of `elbow_frame` in the forearm's link frame.
-        tool_pose: shape (4, 4); pose of `tool_frame` in the forearm's link frame.
+        tool_pose: shape (4, 4); pose of `tool_frame` in the forearm's link frame; by default at the forearm's end.
     """
 
     name: str
@@ -82,7 +82,7 @@ class ArmModel:
     tool_frame: str = "tool0"
     fixed_frames: Mapping[str, Array] = field(default_factory=dict)
     elbow_pose: Array = field(default_factory=lambda: np.eye(4))
-    tool_pose: Array | None = None
+    tool_pose: Array = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         for name in ("base_height", "upper_arm", "lateral_offset", "forearm", "shoulder_offset"):
@@ -100,7 +100,7 @@ class ArmModel:
             "damping", "friction", "counts_per_revolution", "home", "sign", "offset",
         ):  # fmt: skip
             object.__setattr__(self, name, read_only(getattr(self, name), (_ROTATION_AXES,), f"{self.name}: {name}"))
-        tool_pose = _translation(self.forearm, 0.0, 0.0) if self.tool_pose is None else self.tool_pose
+        tool_pose = self.tool_pose if np.size(self.tool_pose) else _translation(self.forearm, 0.0, 0.0)
         object.__setattr__(self, "tool_pose", tool_pose)
         for name in ("mount", "elbow_pose", "tool_pose"):
             object.__setattr__(self, name, read_only(getattr(self, name), (4, 4), f"{self.name}: {name}"))

@@ -53,7 +53,7 @@ class Cell:
         self._executor = SingleThreadedExecutor(context=self.context)
         self._executor.add_node(self.client)
         kinds: dict[str, Any] = {"solve_ik": SolveIK, "solve_fk": SolveFK, "solve_ik_batch": SolveIKBatch}
-        self._clients = {name: self.client.create_client(kind, name) for name, kind in kinds.items()}
+        self._clients: dict[str, Any] = {name: self.client.create_client(kind, name) for name, kind in kinds.items()}
         for service in self._clients.values():
             assert service.wait_for_service(LIMIT_S)
         self.description = self.client.create_publisher(String, "robot_description", LATCHED)
