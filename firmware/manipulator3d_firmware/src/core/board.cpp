@@ -12,6 +12,9 @@ const uint16_t REPORT_MS = 100;
 const uint16_t HEALTH_MS = 1000;
 const uint16_t PROGRESS_MS = 200;
 
+// An angle beyond what the message holds reads as its end, not as one on the other side.
+int32_t clipped(int32_t urad) { return urad > 8388607L ? 8388607L : urad < -8388607L ? -8388607L : urad; }
+
 int8_t drive_step(int16_t drive) { return static_cast<int8_t>(static_cast<int32_t>(drive) * 127 / DRIVE_TOP); }
 
 }  // namespace
@@ -133,7 +136,7 @@ void Board::send_state(const Snapshot& now, const Panel& panel) {
   m.time = now.time_us;
   for (uint8_t j = 0; j < JOINTS; ++j) {
     const bool scaled = (configured_ & (1 << j)) != 0;
-    m.position[j] = scaled ? control_.settings(j).urad(now.position[j] * 256) : 0;
+    m.position[j] = scaled ? clipped(control_.settings(j).urad(now.position[j] * 256)) : 0;
     m.velocity[j] = scaled ? control_.settings(j).mrad_s(now.velocity_q16[j]) : 0;
   }
   m.mode = now.mode;
