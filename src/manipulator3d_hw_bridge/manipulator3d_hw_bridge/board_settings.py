@@ -24,18 +24,41 @@ _HOME_VELOCITY = 0.6
 class Arm(Protocol):
     """The numbers of an arm that the board needs; manipulator3d_kinematics.ArmModel has them."""
 
-    name: str
-    joint_names: tuple[str, ...]
-    base_height: float
-    upper_arm: float
-    lateral_offset: float
-    forearm: float
-    lower: Any
-    upper: Any
-    velocity: Any
-    acceleration: Any
-    counts_per_revolution: Any
-    home: Any
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def joint_names(self) -> tuple[str, ...]: ...
+
+    @property
+    def base_height(self) -> float: ...
+
+    @property
+    def upper_arm(self) -> float: ...
+
+    @property
+    def lateral_offset(self) -> float: ...
+
+    @property
+    def forearm(self) -> float: ...
+
+    @property
+    def lower(self) -> Any: ...
+
+    @property
+    def upper(self) -> Any: ...
+
+    @property
+    def velocity(self) -> Any: ...
+
+    @property
+    def acceleration(self) -> Any: ...
+
+    @property
+    def counts_per_revolution(self) -> Any: ...
+
+    @property
+    def home(self) -> Any: ...
 
 
 @dataclass(frozen=True)
