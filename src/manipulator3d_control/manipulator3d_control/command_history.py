@@ -12,7 +12,7 @@ _KEPT_S = 2.0
 
 
 class CommandHistory:
-    """Commanded positions of the last seconds, by the time at which they apply; written and read by different threads."""
+    """Commanded positions of the last seconds, by the time at which they apply; for several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -165,8 +165,10 @@ class CommandStream:
                 self._player.change_speed(self._speed_scale * self._goal_scale)
 
     def interrupt(self) -> None:
-        """Decelerate along the path; what is being played is done when the arm is at rest."""
+        """Decelerate along the path; what is being played is done when the last of its commands has applied."""
         with self._lock:
+            if not self._interrupted:
+                self._rest_left = self._lead
             self._interrupted = True
             if self._player is not None:
                 self._player.stop()
@@ -224,14 +226,13 @@ class CommandStream:
             return None
         if self._player is not None:
             self._hold = self._player.advance(self._dt)
-            if self._player.finished:
-                return not self._interrupted
-            return False if self._interrupted and self._player.at_rest else None
-        if self._interrupted:
-            return False
-        if not self._paused:
+            if not self._interrupted:
+                return True if self._player.finished else None
+            if not self._player.at_rest:
+                return None
+        if self._interrupted or not self._paused:
             self._rest_left -= self._dt
-        return True if self._rest_left <= 0.0 else None
+        return None if self._rest_left > 0.0 else not self._interrupted
 
     def _run(self) -> None:
         _ask_for_priority()

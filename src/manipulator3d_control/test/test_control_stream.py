@@ -178,7 +178,7 @@ def test_a_pause_lengthens_a_rest_and_holds_the_next_motion(bench: Bench) -> Non
     bench.tick(100)
     assert bench.sent[-1][2].position == pytest.approx(ARM.home)
     bench.stream.interrupt()
-    bench.run(limit=2)
+    bench.run(limit=20)
     assert bench.outcomes == [False]
 
 

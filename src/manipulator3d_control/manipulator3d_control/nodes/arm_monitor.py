@@ -136,7 +136,7 @@ class ArmMonitor:
         if self._age > self._parameters.state_timeout:
             return Refusal(
                 ErrorCode.STALE_STATE,
-                f"the last joint_states are {self._age:.2f} s old, above the {self._parameters.state_timeout:g} s allowed; "
-                "is the arm's driver running?",
+                f"the last joint_states are {self._age:.2f} s old, above the {self._parameters.state_timeout:g} s "
+                "allowed; is the arm's driver running?",
             )
         return None
