@@ -113,8 +113,20 @@ void requests(uint64_t most, Counts* counts) {
   Eeprom eeprom;
   Board board(line, eeprom, messages::ResetCause::POWER_ON);
   board.start();
-  static const uint8_t sizes[] = {0, messages::JointConfiguration::SIZE, messages::BoardConfiguration::SIZE, 1, 0, 4,
-                                  messages::Setpoint::SIZE, 1, 1, 0, 0, 1, messages::SetHere::SIZE, 0};
+  static const uint8_t sizes[] = {0,
+                                  messages::JointConfiguration::SIZE,
+                                  messages::BoardConfiguration::SIZE,
+                                  1,
+                                  0,
+                                  4,
+                                  messages::Setpoint::SIZE,
+                                  1,
+                                  1,
+                                  0,
+                                  0,
+                                  1,
+                                  messages::SetHere::SIZE,
+                                  0};
   Inputs inputs = Inputs();
   Panel panel = Panel();
   for (uint64_t i = 0; i < most; ++i) {
@@ -151,11 +163,10 @@ int main(int count, char** arguments) {
   mutated_frames(bytes / 2, &mutated);
   random_bytes(bytes / 2, &random);
   requests(100000, &whole);
-  std::printf("%llu bytes, %llu broken frames, %llu wrong ones accepted; %llu bytes of requests\n",
-              static_cast<unsigned long long>(mutated.bytes + random.bytes),
-              static_cast<unsigned long long>(mutated.broken),
-              static_cast<unsigned long long>(mutated.wrong + random.wrong),
-              static_cast<unsigned long long>(whole.bytes));
+  std::printf(
+      "%llu bytes, %llu broken frames, %llu wrong ones accepted; %llu bytes of requests\n",
+      static_cast<unsigned long long>(mutated.bytes + random.bytes), static_cast<unsigned long long>(mutated.broken),
+      static_cast<unsigned long long>(mutated.wrong + random.wrong), static_cast<unsigned long long>(whole.bytes));
   // Each broken frame, and each of about bytes/32 random ones, passes the CRC with a chance of 1 in 65536.
   const double expected = static_cast<double>(mutated.broken + bytes / 32) / 65536.0;
   return static_cast<double>(mutated.wrong + random.wrong) <= 3 * expected + 10 ? 0 : 1;

@@ -66,7 +66,7 @@ def test_the_binary_and_the_emulated_board_convert_alike(make_host, make_avr_hos
             states.append(host.state.position)
         return states
 
-    for scale in (1334.355, 812.5):
+    for scale in (1334.355, 812.3):
         binary, emulated = seen(make_avr_host(), scale), seen(make_host(homed=False), scale)
         assert binary == emulated
         # by another route: the nearest count, and back

@@ -93,19 +93,22 @@ void Control::supervise() {
     if (++silent_ms_ > silence_ms_) raise(Fault::COMMAND_SILENCE, NO_JOINT);
   }
   if (!powered_) return;
-  // The joints take turns, and in every fourth tick what may wait longest.
-  if (++turn_ == SUPERVISE_TICKS) {
+  // The joints take turns, and in every fourth tick one of them is looked at closely.
+  if (++turn_ == LOOK_AHEAD_TICKS) {
     turn_ = 0;
     slow_turn_ = static_cast<uint8_t>(slow_turn_ + 1 == JOINTS ? 0 : slow_turn_ + 1);
-    supervise_slowly(slow_turn_);
+    supervise_joint(slow_turn_);
     return;
   }
-  const uint8_t joint = static_cast<uint8_t>(turn_ - 1);
-  const uint8_t fault = loops_[joint].supervise();
-  if (fault != Fault::NONE) raise(fault, joint);
+  loops_[turn_ - 1].look_ahead();
 }
 
-void Control::supervise_slowly(uint8_t j) {
+void Control::supervise_joint(uint8_t j) {
+  const uint8_t fault = loops_[j].supervise();
+  if (fault != Fault::NONE) {
+    raise(fault, j);
+    return;
+  }
   const JointSettings& s = settings_[j];
   if (static_cast<uint16_t>(illegal_[j] - illegal_before_[j]) > s.illegal_rate) raise(Fault::ENCODER, j);
   if ((known_ & (1 << j)) == 0 || mode_ == Mode::HOMING) return;

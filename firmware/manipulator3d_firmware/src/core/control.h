@@ -91,7 +91,7 @@ class Control {
   void check_stop();
   void count_illegal(const uint8_t* illegal);
   void supervise();
-  void supervise_slowly(uint8_t j);
+  void supervise_joint(uint8_t j);
   Advance next_advance();
   void apply(Advance advance);
   static const uint8_t STOP_OPEN = 0x80;

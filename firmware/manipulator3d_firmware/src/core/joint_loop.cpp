@@ -70,26 +70,32 @@ int16_t JointLoop::control() {
   return reversed ? static_cast<int16_t>(-wish) : wish;
 }
 
-uint8_t JointLoop::supervise() {
-  using namespace messages;
+void JointLoop::look_ahead() {
   const int16_t wanted = static_cast<int16_t>(axis.velocity >> 16);
   resting = wanted == 0;
   int32_t sum = 0;
   add_product(sum, velocity_feedforward, wanted);
   add_product(sum, acceleration_feedforward, static_cast<int16_t>(axis.acceleration >> 8));
-  // The dead band is made up for in full from 1/32 count per tick on.
-  int16_t smooth = wanted;
-  if (smooth > 8) smooth = 8;
-  if (smooth < -8) smooth = -8;
   int16_t ahead = static_cast<int16_t>(static_cast<int16_t>(sum >> 8) >> 4);
-  if (sum > (2000L << 12)) ahead = 2000;
-  if (sum < -(2000L << 12)) ahead = -2000;
-  feedforward = static_cast<int16_t>(ahead + static_cast<int16_t>((deadband * smooth) >> 3));
+  const int16_t high = static_cast<int16_t>(sum >> 16);
+  if (high > 124) ahead = 1984;
+  if (high < -125) ahead = -1984;
+  // The dead band is made up for in full from 1/32 count per tick on.
+  if (wanted >= 8) {
+    ahead = static_cast<int16_t>(ahead + deadband);
+  } else if (wanted <= -8) {
+    ahead = static_cast<int16_t>(ahead - deadband);
+  } else if (wanted != 0) {
+    ahead = static_cast<int16_t>(ahead + static_cast<int16_t>((deadband * wanted) >> 3));
+  }
+  feedforward = ahead;
+}
 
+uint8_t JointLoop::supervise() {
+  using namespace messages;
   const int32_t most = static_cast<int32_t>(static_cast<uint32_t>(drive_limit) << 16);
   if (integral > most) integral = most;
   if (integral < -most) integral = -most;
-
   const int16_t off = static_cast<int16_t>((axis.position >> 8) - counts);
   if (off > tracking || off < -tracking) return Fault::TRACKING_ERROR;
   const int16_t speed = static_cast<int16_t>(velocity_q16 >> 8);

@@ -99,9 +99,12 @@ struct JointLoop {
   void advance(int8_t steps, bool in_cubic);
   // Each tick: sets the drive, and returns it in the sense of the motor.
   int16_t control();
-  // In every fourth tick: what changes slowly or may wait. Returns a messages::Fault, or 0.
+  // In every fourth tick: what the motion wants beforehand.
+  void look_ahead();
+  // In every twelfth tick: what may wait. Returns a messages::Fault, or 0.
   uint8_t supervise();
 };
 
-// Ticks from one call of JointLoop::supervise() to the next.
-const uint8_t SUPERVISE_TICKS = 4;
+// Ticks from one call to the next, of JointLoop::look_ahead() and of JointLoop::supervise().
+const uint8_t LOOK_AHEAD_TICKS = JOINTS + 1;
+const uint8_t SUPERVISE_TICKS = JOINTS * LOOK_AHEAD_TICKS;
