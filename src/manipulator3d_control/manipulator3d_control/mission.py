@@ -39,13 +39,15 @@ class PickPlaceRequest:
     Attributes:
         pick, place: shape (3,), m, in the base frame.
         approach_height: m above both points; 0 goes straight from point to point.
-        elbow: "auto", "down" or "up".
+        elbow: "auto" (the branch that the arm is in, else the other), "down" or "up".
+        preferred_elbow: "down" or "up"; for "auto" where the arm is stretched and in neither.
     """
 
     pick: Array
     place: Array
     approach_height: float
     elbow: str = "auto"
+    preferred_elbow: str = "down"
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def plan_pick_place(arm: ArmModel, request: PickPlaceRequest, start: Array) -> M
         Refusal: a point or a path cannot be reached; names it and tells why.
     """
     first_refusal: Refusal | None = None
-    for elbow in _elbows_to_try(arm, request.elbow):
+    for elbow in _elbows_to_try(arm, request, start):
         try:
             return _plan_with_elbow(arm, request, start, elbow)
         except Refusal as refusal:
@@ -98,11 +100,12 @@ def plan_pick_place(arm: ArmModel, request: PickPlaceRequest, start: Array) -> M
     raise first_refusal
 
 
-def _elbows_to_try(arm: ArmModel, elbow: str) -> tuple[str, ...]:
-    if elbow != "auto":
-        return (elbow,)
-    # the branch of the home position first: the arm need not change it on the way
-    return ("up", "down") if arm.sign[2] * arm.home[2] + arm.offset[2] < 0.0 else ("down", "up")
+def _elbows_to_try(arm: ArmModel, request: PickPlaceRequest, start: Array) -> tuple[str, ...]:
+    if request.elbow != "auto":
+        return (request.elbow,)
+    angle = float(arm.sign[2] * start[2] + arm.offset[2])
+    first_up = request.preferred_elbow == "up" if abs(angle) < _THERE_RAD else angle < 0.0
+    return ("up", "down") if first_up else ("down", "up")
 
 
 def _plan_with_elbow(arm: ArmModel, request: PickPlaceRequest, start: Array, elbow: str) -> Mission:

@@ -46,6 +46,7 @@ def to_joints(position: list[float], names: list[str] | None = None, **fields: A
 def go_home(cell: Cell) -> None:
     result = cell.send(to_joints(HOME)).result()
     assert result.success, result.message
+    cell.wait_for_mode(ArmStatus.MODE_IDLE)
 
 
 def swing(cell: Cell) -> Any:
@@ -104,7 +105,7 @@ def test_bad_goals_are_refused_with_the_reason_and_nothing_moves(cell: Cell) -> 
         result = cell.send(goal).result()
         assert (result.success, result.error_code) == (False, code), (goal, result)
         assert text in result.message
-    assert cell.position() == before
+    assert cell.position() == pytest.approx(before, abs=1e-9)
     assert len(cell.commands) == commands
 
 
@@ -160,8 +161,8 @@ def test_a_cancel_decelerates_along_the_path_and_frees_the_arm(cell: Cell) -> No
     assert (result.success, result.error_code) == (False, ErrorCode.CANCELED)
     assert result.message.startswith("cancelled; the arm has come to rest")
     cell.wait_for_mode(ArmStatus.MODE_IDLE)
+    cell.wait_for(lambda: not any(cell.commands[-1].velocity), "the last command")
     assert_smooth(cell.commands[seen:])
-    assert not any(cell.commands[-1].velocity)
     go_home(cell)
 
 
@@ -213,8 +214,8 @@ def test_a_stop_ends_the_goal_and_nothing_moves_until_the_next(cell: Cell) -> No
     assert (result.success, result.error_code) == (False, ErrorCode.STOPPED)
     assert "ended by /stop" in result.message
     cell.wait_for_mode(ArmStatus.MODE_IDLE)
+    cell.wait_for(lambda: list(cell.states[-1].position) == pytest.approx(list(cell.commands[-1].position)), "rest")
     commands = len(cell.commands)
-    assert cell.position() == pytest.approx(list(cell.commands[-1].position), abs=1e-3)
     assert not cell.trigger("resume").success
     cell.wait_for_mode(ArmStatus.MODE_IDLE)
     assert len(cell.commands) == commands

@@ -108,9 +108,9 @@ class _Cycles:
         assert arm is not None
         start = self._desk.start_position()
         mission = plan_pick_place(arm, request, start)
+        from_home = plan_pick_place(arm, request, arm.home)
         self._desk.start_stream(start, scale)
         markers.show_mission(request.pick, request.place, mission)
-        from_home = plan_pick_place(arm, request, arm.home)
         while True:
             self._feedback.cycle = self._result.cycles_completed + 1
             await self._cycle(mission, request, dwell)
@@ -132,6 +132,7 @@ class _Cycles:
             point_in_base(goal.place, "place", arm, frames),
             height,
             elbow_name(goal.elbow),
+            parameters.preferred_elbow,
         )
         scale = speed_scale(goal.speed_scale, parameters.default_speed_scale)
         return request, scale, not_negative(goal.dwell, "dwell", "s")
