@@ -274,6 +274,12 @@ bool AvrBoard::command(const std::string& text) {
   words >> value;
   if (words.fail() || joint < 0 || joint > 2) return false;
   const bool on = value != 0;
+  if (verb == "hang") {
+    // The program stands still with interrupts off, at an endless loop of the binary.
+    avr_->sreg[S_I] = 0;
+    avr_->pc = static_cast<avr_flashaddr_t>(value);
+    return true;
+  }
   if (verb == "stuck")
     plant_.set_stuck(joint, on);
   else if (verb == "dead_switch")

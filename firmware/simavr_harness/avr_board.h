@@ -31,7 +31,8 @@ class AvrBoard {
   void write(const uint8_t* bytes, size_t count);
   size_t read(uint8_t* bytes, size_t most);
   void advance_us(uint32_t us);
-  // Faults as of the emulated board: stuck, dead_switch, button, grasp, emergency_stop, payload; also reset.
+  // Faults as of the emulated board: stuck, dead_switch, button, grasp, emergency_stop, payload; also reset, and hang
+  // ADDRESS.
   bool command(const std::string& text);
   // Lets the encoders turn by themselves at these rates in counts a second, from now on instead of with the plant.
   void spin(const std::array<double, 3>& rates);

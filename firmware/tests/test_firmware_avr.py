@@ -123,6 +123,7 @@ def test_inputs_gripper_and_reset_of_the_binary(avr):
     avr.do(messages.ResetFault())
     avr.do(messages.Store())
     avr.port.command("reset")
+    avr.rejoin()
     avr.run(100)
     identity = avr.last(messages.Identity)
     assert (identity.boot_count, identity.stored) == (1, 1)
@@ -158,6 +159,21 @@ def test_interrupts_are_as_short_as_they_must_be(avr, elf):
     count, _, _, most = avr.port.function_cost()
     assert count > 300
     assert 3 * most <= 1102
+
+
+def test_a_program_that_hangs_is_reset_by_the_watchdog_and_says_so(avr, elf):
+    track(avr)
+    symbols = subprocess.run(["avr-nm", str(elf)], capture_output=True, text=True).stdout
+    stop = next(line for line in symbols.splitlines() if line.endswith(" __stop_program"))
+    avr.port.command(f"hang {int(stop.split()[0], 16)}")
+    avr.received.clear()
+    avr.rejoin()
+    avr.run(500)
+    assert avr.last(messages.Identity).reset_cause == messages.ResetCause.WATCHDOG
+    avr.run(300)
+    assert (avr.state.mode, avr.state.flags & 7) == (Mode.IDLE, 0)
+    # the second start came of one hang alone
+    assert avr.last(messages.Identity).boot_count == 1
 
 
 def test_encoder_interrupts_call_nothing(elf):

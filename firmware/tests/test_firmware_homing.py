@@ -135,6 +135,7 @@ def test_a_restart_makes_the_positions_unknown(host):
     host.run(20)
     assert known(host) == 7
     host.port.command("reset")
+    host.rejoin()
     host.run(100)
     host.configure()
     host.run(20)

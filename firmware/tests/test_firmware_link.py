@@ -152,6 +152,7 @@ def test_a_bad_line_loses_frames_but_never_the_step(make_host, fault):
 
 def test_a_restart_shows_in_the_boot_count(host):
     host.port.command("reset")
+    host.rejoin()
     host.run(50)
     identity = host.last(messages.Identity)
     assert (identity.boot_count, identity.reset_cause) == (1, messages.ResetCause.EXTERNAL)
@@ -160,6 +161,7 @@ def test_a_restart_shows_in_the_boot_count(host):
 def test_a_stored_configuration_survives_a_restart(host):
     assert isinstance(host.request(messages.Store(), 1000), Acknowledge)
     host.port.command("reset")
+    host.rejoin()
     host.run(50)
     assert host.last(messages.Identity).stored == 1
     host.do(messages.SetMode(mode=Mode.HOLD))

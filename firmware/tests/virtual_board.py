@@ -73,9 +73,7 @@ def load(folder: Path) -> ctypes.CDLL:
 class EmulatedPort:
     """Bytes and milliseconds of an emulated board."""
 
-    def __init__(
-        self, library: ctypes.CDLL, start: Sequence[float] = HOME, homed: bool = True, arm: str = ""
-    ) -> None:
+    def __init__(self, library: ctypes.CDLL, start: Sequence[float] = HOME, homed: bool = True, arm: str = "") -> None:
         self._library = library
         self._board = library.emulator_create(arm.encode(), (ctypes.c_double * 3)(*start), int(homed))
         assert self._board, "the emulator refused the arm"
@@ -211,6 +209,10 @@ class Host:
         self._rest = b""
         self._joining = joins_late
 
+    def rejoin(self) -> None:
+        """Expect that a frame is cut off, as by a restart of the board."""
+        self._joining = True
+
     def send(self, message: Message) -> int:
         """Send a message and return its sequence number."""
         used = self.sequence
@@ -275,8 +277,13 @@ class Host:
         """The newest state."""
         return self.last(messages.State)
 
-    def follow(self, path: Callable[[float], tuple[Sequence[float], Sequence[float]]], duration: float,
-               lead: float = 0.1, each: Callable[[float, Observation], None] | None = None) -> None:
+    def follow(
+        self,
+        path: Callable[[float], tuple[Sequence[float], Sequence[float]]],
+        duration: float,
+        lead: float = 0.1,
+        each: Callable[[float, Observation], None] | None = None,
+    ) -> None:
         """Send setpoints of a path (time → positions, velocities) at 100 Hz, `lead` s ahead, until it is done."""
         self.run(1)
         start = self.port_time() + lead

@@ -34,6 +34,9 @@ Board::Board(Line& line, Memory& memory, uint8_t reset_cause)
 }
 
 void Board::start() {
+  // A frame that the restart has cut off ends here.
+  const uint8_t delimiter = 0;
+  line_.send(&delimiter, 1);
   start_count_ = store_.count_start();
   JointConfiguration joints[JOINTS];
   BoardConfiguration board;

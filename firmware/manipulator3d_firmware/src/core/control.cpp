@@ -16,6 +16,8 @@ namespace {
 const uint8_t OVERRUNS_A_SECOND = 5;
 // Q8: a joint may be this much beyond its limit before that is a fault; the brake at a limit needs some play.
 const int32_t LIMIT_MARGIN_Q8 = 40L << 8;
+// Q16: a joint beyond its limit may rest there or come back, but not go on.
+const int32_t OUTWARD_Q16 = 1L << 13;
 
 }  // namespace
 
@@ -113,9 +115,9 @@ void Control::supervise_joint(uint8_t j) {
   if (static_cast<uint16_t>(illegal_[j] - illegal_before_[j]) > s.illegal_rate) raise(Fault::ENCODER, j);
   if ((known_ & (1 << j)) == 0 || mode_ == Mode::HOMING) return;
   const int32_t position = static_cast<int32_t>(static_cast<uint32_t>(loops_[j].counts) << 8);
-  const int32_t velocity = loops_[j].axis.velocity;
-  if ((velocity > 0 && position - LIMIT_MARGIN_Q8 > s.upper) ||
-      (velocity < 0 && position + LIMIT_MARGIN_Q8 < s.lower)) {
+  const int32_t velocity = loops_[j].velocity_q16;
+  if ((velocity > OUTWARD_Q16 && position - LIMIT_MARGIN_Q8 > s.upper) ||
+      (velocity < -OUTWARD_Q16 && position + LIMIT_MARGIN_Q8 < s.lower)) {
     raise(Fault::JOINT_LIMIT, j);
   }
 }
