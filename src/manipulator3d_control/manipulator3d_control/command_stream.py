@@ -16,6 +16,8 @@ from manipulator3d_control.path_player import PathPlayer, Setpoint
 _IDLE_POLL_S = 0.1
 # a receiver without commands for so long has brought the arm to rest and takes the next command for a new stream
 _RESTART_AFTER_S = 0.25
+# a driver that stopped the arm follows commands again only after they paused; this leaves time for late ones to arrive
+_PAUSE_AFTER_HALT_S = 0.5
 # a motion that stood still for longer does not go on by itself
 _LONGEST_DELAY_S = 1.0
 # a FIFO priority above all ordinary programs and below the kernel's own threads
@@ -52,6 +54,7 @@ class CommandStream:
         self._rest_left = 0.0
         self._done: Done | None = None
         self._stamp = 0.0
+        self._earliest_begin = 0.0
         self._speed_scale = 1.0
         self._goal_scale = 1.0
         self._delay = 0.0
@@ -118,7 +121,10 @@ class CommandStream:
             self._player, self._done, self._rest_left = None, None, 0.0
             self._paused = self._interrupted = False
             self._delay, self._broken = 0.0, False
-            self._stamp = self._now() + self._lead
+            now = self._now()
+            # a clock that was set back must not make it wait for longer
+            pause = min(max(self._earliest_begin - now, 0.0), _PAUSE_AFTER_HALT_S)
+            self._stamp = now + pause + self._lead
             self._active = True
         self._woken.set()
 
@@ -177,6 +183,8 @@ class CommandStream:
         """Stop publishing at once and end what is being played; the receiver brings the arm to rest."""
         with self._lock:
             self._interrupted = True
+            if self._active:
+                self._earliest_begin = self._now() + _PAUSE_AFTER_HALT_S
             self._active = False
             done, self._done = self._done, None
         if done is not None:

@@ -194,6 +194,22 @@ def test_what_is_asked_for_after_a_halt_is_done_at_once_and_moves_nothing(bench:
     assert len(bench.sent) == 20
 
 
+def test_after_a_halt_the_next_stream_begins_after_a_pause(bench: Bench) -> None:
+    bench.begin()
+    bench.tick(5)
+    bench.stream.halt()
+    halted = bench.time
+    bench.stream.halt()
+    bench.time += 0.05
+    bench.begin()
+    bench.stream.tick()
+    assert bench.stamps[-1] == pytest.approx(halted + 0.5 + LEAD)
+    bench.time += 10.0
+    bench.begin()
+    bench.stream.tick()
+    assert bench.stamps[-1] == pytest.approx(bench.time + LEAD)
+
+
 def test_the_speeds_of_goal_and_topic_multiply(bench: Bench) -> None:
     bench.stream.change_speed(0.5)
     bench.begin(0.4)
