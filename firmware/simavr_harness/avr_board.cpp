@@ -23,6 +23,8 @@ const int RECEIVER_DEPTH = 2;                          // bytes the USART keeps;
 
 // Registers of the ATmega2560, as data addresses.
 const uint16_t PORTA = 0x22, OCR4A = 0xA8, OCR4B = 0xAA, OCR4C = 0xAC, ICR4 = 0xA6, TCCR5A = 0x120, OCR5A = 0x128;
+const uint16_t UCSR0B = 0xC1;
+const uint8_t RXEN0 = 0x10;
 const int RX_VECTOR = 25;
 
 void (*reset_of_core)(avr_t*) = nullptr;
@@ -198,8 +200,8 @@ void AvrBoard::deliver_byte() {
   next_byte_ = avr_->cycle + BYTE_PERIOD;
   const uint8_t byte = from_host_.front();
   from_host_.pop_front();
-  // What a full receiver gets is lost, as on the chip.
-  if (unread_ > RECEIVER_DEPTH) return;
+  // What a receiver gets that is full, or not yet on, is lost, as on the chip.
+  if (unread_ > RECEIVER_DEPTH || (avr_->data[UCSR0B] & RXEN0) == 0) return;
   ++unread_;
   avr_raise_irq(avr_io_getirq(avr_, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_INPUT), byte);
 }
