@@ -42,8 +42,7 @@ ISR(USART0_UDRE_vect, ISR_NAKED) {
       "1: pop r31 \n pop r30 \n pop r24 \n out __SREG__, r24 \n pop r24 \n reti \n"
       "2: lds r24, %[control] \n andi r24, %[no_more] \n sts %[control], r24 \n rjmp 1b \n"
       :
-      : [data] "n"(_SFR_MEM_ADDR(UDR0)), [control] "n"(_SFR_MEM_ADDR(UCSR0B)),
-        [no_more] "n"(0xFF & ~_BV(UDRIE0)));
+      : [data] "n"(_SFR_MEM_ADDR(UDR0)), [control] "n"(_SFR_MEM_ADDR(UCSR0B)), [no_more] "n"(0xFF & ~_BV(UDRIE0)));
 }
 
 void SerialLine::start() {
