@@ -181,6 +181,7 @@ class _Cycles:
         await self._set_gripper(closed=False)
         if retreat is not None:
             await self._move(retreat)
+            await self._run.settle()
         raise Refusal(ErrorCode.GRASP_FAILED, reason)
 
     async def _set_gripper(self, closed: bool) -> None:
