@@ -6,12 +6,21 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from manipulator3d.cli.options import check_success, negative_numbers_allowed, print_json, show_progress, verb_parser
+from manipulator3d.cli.options import (
+    add_numbers,
+    check_success,
+    negative_numbers_allowed,
+    numbers,
+    print_json,
+    show_progress,
+    verb_parser,
+)
 from manipulator3d.nodes.stack_client import StackClient
 from manipulator3d.stack_error import StackError
 from manipulator3d_interfaces.action import Home, MoveTo, PickPlace
 
 _ELBOWS = {"auto": 0, "down": 1, "up": 2}
+_PICK, _PLACE = ("pick_x", "pick_y", "pick_z"), ("place_x", "place_y", "place_z")
 
 
 def main(verb: str, arguments: Sequence[str]) -> int:
@@ -63,8 +72,8 @@ def run_goal(
 
 def _pick_place(arguments: Sequence[str]) -> int:
     parser = verb_parser("pick-place", "Pick an object at one point and place it at another. Ctrl-C cancels.")
-    parser.add_argument("pick", type=float, nargs=3, metavar=("PX", "PY", "PZ"), help="m")
-    parser.add_argument("place", type=float, nargs=3, metavar=("QX", "QY", "QZ"), help="m")
+    add_numbers(parser, _PICK, "m, where to pick")
+    add_numbers(parser, _PLACE, "m, where to place")
     parser.add_argument("--cycles", type=int, default=1, help="number of cycles, 0: until cancelled (default: 1)")
     parser.add_argument("--approach-height", type=float, default=math.nan, help="m above both points")
     parser.add_argument("--dwell", type=float, default=0.0, help="s of rest at grasp, release and between cycles")
@@ -72,7 +81,7 @@ def _pick_place(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.cycles < 0:
         parser.error(f"--cycles {options.cycles} is negative; give 0 for an endless loop, or more")
-    goal = pick_place_goal(options.pick, options.place, options.frame)
+    goal = pick_place_goal(numbers(options, _PICK), numbers(options, _PLACE), options.frame)
     goal.cycles, goal.dwell, goal.approach_height = options.cycles, options.dwell, options.approach_height
     goal.elbow, goal.speed_scale = _ELBOWS[options.elbow], options.speed_scale
     with StackClient(options.namespace) as client:

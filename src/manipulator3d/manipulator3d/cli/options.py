@@ -20,6 +20,17 @@ def verb_parser(verb: str, description: str, json_answer: bool = True) -> argpar
     return parser
 
 
+def add_numbers(parser: argparse.ArgumentParser, names: Sequence[str], unit: str) -> None:
+    """Add one positional number for each name; argparse cannot name the parts of a single one in its errors."""
+    for name in names:
+        parser.add_argument(name, type=float, metavar=name.upper(), help=unit)
+
+
+def numbers(options: argparse.Namespace, names: Sequence[str]) -> list[float]:
+    """Give the numbers that `add_numbers` took."""
+    return [getattr(options, name) for name in names]
+
+
 def negative_numbers_allowed(arguments: Sequence[str]) -> list[str]:
     """Shield numbers such as -1e-3 or -inf, which argparse would take for options, by a leading space."""
     return [f" {text}" if text.startswith("-") and _is_number(text) else text for text in arguments]

@@ -3,11 +3,19 @@
 
 from collections.abc import Sequence
 
-from manipulator3d.cli.options import check_success, negative_numbers_allowed, print_json, verb_parser
+from manipulator3d.cli.options import (
+    add_numbers,
+    check_success,
+    negative_numbers_allowed,
+    numbers,
+    print_json,
+    verb_parser,
+)
 from manipulator3d.nodes.stack_client import StackClient
 from manipulator3d_interfaces.srv import SolveFK, SolveIK
 
 _ELBOWS = {"auto": SolveIK.Request.AUTO, "down": SolveIK.Request.DOWN, "up": SolveIK.Request.UP}
+_POINT, _ANGLES = ("x", "y", "z"), ("q0", "q1", "q2")
 _ELBOW_NAMES = {number: name for name, number in _ELBOWS.items()}
 
 
@@ -18,7 +26,7 @@ def main(verb: str, arguments: Sequence[str]) -> int:
 
 def _solve_ik(arguments: Sequence[str]) -> int:
     parser = verb_parser("solve-ik", "Joint angles that put the tool point at a target.")
-    parser.add_argument("target", type=float, nargs=3, metavar=("X", "Y", "Z"), help="m, in the frame")
+    add_numbers(parser, _POINT, "m, in the frame")
     parser.add_argument("--elbow", choices=sorted(_ELBOWS), default="auto", help="branch (default: auto)")
     parser.add_argument("--seed", type=float, nargs=3, metavar=("Q0", "Q1", "Q2"), help="rad; auto takes the nearest")
     parser.add_argument("--frame", default="", help="frame of the target (default: the arm's base)")
@@ -26,7 +34,7 @@ def _solve_ik(arguments: Sequence[str]) -> int:
     options = parser.parse_args(negative_numbers_allowed(arguments))
     request = SolveIK.Request(elbow=_ELBOWS[options.elbow], allow_closest=options.closest)
     request.target.header.frame_id = options.frame
-    request.target.point.x, request.target.point.y, request.target.point.z = options.target
+    request.target.point.x, request.target.point.y, request.target.point.z = numbers(options, _POINT)
     request.seed.position = options.seed or []
     with StackClient(options.namespace) as client:
         response = client.call(SolveIK, "solve_ik", request)
@@ -60,10 +68,10 @@ def _solve_ik(arguments: Sequence[str]) -> int:
 
 def _solve_fk(arguments: Sequence[str]) -> int:
     parser = verb_parser("solve-fk", "Elbow and tool point of joint angles.")
-    parser.add_argument("joints", type=float, nargs=3, metavar=("Q0", "Q1", "Q2"), help="rad")
+    add_numbers(parser, _ANGLES, "rad")
     options = parser.parse_args(negative_numbers_allowed(arguments))
     request = SolveFK.Request()
-    request.joints.position = options.joints
+    request.joints.position = numbers(options, _ANGLES)
     with StackClient(options.namespace) as client:
         response = client.call(SolveFK, "solve_fk", request)
     if options.json:

@@ -6,7 +6,7 @@ import time
 
 from manipulator3d.nodes.stack_client import StackClient
 
-_LOOK_S = 1.0
+_LOOK_S = 1.5
 
 
 def running_stack(namespace: str, look_s: float = _LOOK_S) -> str | None:
@@ -20,8 +20,9 @@ def running_stack(namespace: str, look_s: float = _LOOK_S) -> str | None:
         What is in the way and the remedy, None when nothing is.
     """
     wanted = f"/{namespace.strip('/')}" if namespace.strip("/") else "/"
-    deadline = time.monotonic() + look_s
     with StackClient(namespace) as client:
+        # counted from here: what came before was this process's own start
+        deadline = time.monotonic() + look_s
         while time.monotonic() < deadline:
             if ("motion_server", wanted) in client.node.get_node_names_and_namespaces():
                 domain = os.environ.get("ROS_DOMAIN_ID", "0")
