@@ -37,6 +37,11 @@ class Stack:
         command = [sys.executable, "-m", "manipulator3d.cli", *arguments]
         return subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=timeout)
 
+    def start_verb(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        """Start a verb against this stack and go on."""
+        command = [sys.executable, "-m", "manipulator3d.cli", *arguments]
+        return subprocess.Popen(command, env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def wait_until_ready(self) -> None:
         """Wait until the arm is ready for a goal."""
         self.wait_for(lambda: '"mode": "idle"' in self.verb("status", "--json").stdout)

@@ -37,16 +37,32 @@ def test_ctrl_c_ends_all_nodes_in_order_and_leaves_none(start_stack: Start) -> N
     assert not [line for line in stack.lines if "Traceback" in line]
 
 
-@pytest.mark.parametrize("hardware", ["mock", "emulated"])
-def test_a_node_that_dies_ends_the_stack_and_is_named(start_stack: Start, hardware: str) -> None:
+@pytest.mark.parametrize(
+    ("hardware", "program"),
+    [
+        ("mock", "motion_server"),
+        ("mock", "arm_simulator"),
+        ("mock", "kinematics_node"),
+        ("mock", "state_publisher"),
+        ("emulated", "bridge_node"),
+    ],
+)
+def test_a_node_that_is_killed_in_motion_ends_the_stack_and_is_named(
+    start_stack: Start, hardware: str, program: str
+) -> None:
     stack = start_stack(f"hardware:={hardware}")
     stack.wait_until_ready()
+    goal = stack.start_verb("pick-place", "0.25", "-0.15", "0.06", "0.20", "0.20", "0.08", "--cycles", "0")
+    stack.wait_for(lambda: json.loads(stack.verb("status", "--json").stdout)["mode"] == "moving")
     pids = stack.pids()
-    victim = next(pid for pid in pids if "motion_server" in Path(f"/proc/{pid}/cmdline").read_text())
+    victim = next(pid for pid in pids if program in Path(f"/proc/{pid}/cmdline").read_text())
     os.kill(victim, signal.SIGKILL)
     stack.wait_for(lambda: stack.process.poll() is not None)
+    goal.kill()
+    goal.wait()
     assert stack.process.returncode == 1
-    assert "error: motion_server was ended by signal SIGKILL; stopping the others" in stack.lines
+    name = "robot_state_publisher" if program == "state_publisher" else program
+    assert f"error: {name} was ended by signal SIGKILL; stopping the others" in stack.lines
     assert all(is_gone(pid) for pid in pids)
 
 

@@ -23,7 +23,8 @@ def running_stack(namespace: str) -> str | None:
     wanted = f"/{namespace.strip('/')}" if namespace.strip("/") else "/"
     with StackClient(namespace) as client:
         # counted from here: what came before was this process's own start
-        own_profile = os.environ.get("FASTDDS_DEFAULT_PROFILES_FILE", "").endswith(_OWN_PROFILE)
+        profiles = (os.environ.get(f"{name}_DEFAULT_PROFILES_FILE", "") for name in ("FASTDDS", "FASTRTPS"))
+        own_profile = any(profile.endswith(_OWN_PROFILE) for profile in profiles)
         deadline = time.monotonic() + _LOOK_S[own_profile]
         while time.monotonic() < deadline:
             if ("motion_server", wanted) in client.node.get_node_names_and_namespaces():
