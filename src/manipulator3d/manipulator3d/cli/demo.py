@@ -51,10 +51,10 @@ def main(_verb: str, arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: LaunchArguments, cycles: int) -> int:
+    started = time.monotonic()
     occupied = running_stack(arguments.namespace)
     if occupied:
         raise ValueError(occupied)
-    started = time.monotonic()
     with RunningProcesses(arguments, show_on_stderr) as processes, StackClient(arguments.namespace) as client:
         if arguments.dashboard:
             show_progress(f"the page: http://127.0.0.1:{arguments.dashboard_port}")
