@@ -33,6 +33,8 @@ VERBS = {
     "bench": "measure the figures of docs/performance.md",
     "shell": "a shell, or one command, in the built environment: shell [-- COMMAND …]",
 }
+# verbs with a list of Python packages of their own
+_OWN_PACKAGES = ("test", "bench")
 USAGE = "usage: ./manipulator3d VERB [options]     (./manipulator3d VERB --help tells more)"
 
 
@@ -79,7 +81,7 @@ def _set_up(places: Places, verb: str) -> dict[str, str]:
         install_packages(BUILD_PACKAGES | (TEST_PACKAGES if with_tests else {}), places.log("debian"))
         if ros is not None and verb in ("demo", "up", "test"):
             say(f"Using the installed ROS 2 {ros.distribution}")
-        make_environment(places, wheels=ros is None, with_tests=with_tests)
+        make_environment(places, wheels=ros is None, extra=verb if verb in _OWN_PACKAGES else "")
         build_workspace(places, base_environment(places, ros, os.environ))
         build_emulator(places, base_environment(places, ros, os.environ))
     return built_environment(places, ros, os.environ)

@@ -13,13 +13,13 @@ from bootstrap.wheel_paths import point_cmake_files_at
 OLDEST, NEWEST_WITH_WHEELS = (3, 11), (3, 13)
 
 
-def make_environment(places: Places, wheels: bool, with_tests: bool) -> None:
+def make_environment(places: Places, wheels: bool, extra: str = "") -> None:
     """Make or complete the virtual environment; does nothing when it holds what is asked for.
 
     Args:
         places: the checkout's folders.
         wheels: install ROS 2 from wheels; otherwise the installed ROS 2's Python packages show through.
-        with_tests: install what the tests need, too.
+        extra: a further list of packages, such as test; empty for none.
 
     Raises:
         StepError: no fitting Python, or an installation failed.
@@ -27,8 +27,8 @@ def make_environment(places: Places, wheels: bool, with_tests: bool) -> None:
     _create(places, wheels)
     runtime = ["runtime", "build"] + (["ros", "ros-build"] if wheels else [])
     _install(places, "runtime", runtime, wheels)
-    if with_tests:
-        _install(places, "test", ["test"], wheels)
+    if extra:
+        _install(places, extra, [extra], wheels)
 
 
 def _create(places: Places, wheels: bool) -> None:
@@ -43,7 +43,7 @@ def _create(places: Places, wheels: bool) -> None:
             f"Python {sys.version_info[0]}.{sys.version_info[1]} has no ROS 2 wheels; run with Python 3.11, 3.12 or "
             "3.13 (python3.11 ./manipulator3d …), or install ROS 2"
         )
-    for step in ("venv", "packages-runtime", "packages-test"):
+    for step in ("venv", "packages-runtime", "packages-test", "packages-bench"):
         Stamp(places.stamp(step)).clear()
     command = [interpreter, "-m", "venv", "--clear", str(places.environment)]
     if not wheels:
