@@ -15,6 +15,7 @@ setup(
         (f"share/{NAME}/launch", glob("launch/*.launch.py")),
     ],
     install_requires=["setuptools"],
+    extras_require={"test": ["pytest"]},
     maintainer="manipulator3d maintainers",
     maintainer_email="maintainers@manipulator3d.org",
     description="Bring-up and command line of the manipulator3d arm.",

@@ -12,6 +12,7 @@ setup(
         (f"share/{NAME}", ["package.xml"]),
     ],
     install_requires=["setuptools", "ruckig"],
+    extras_require={"test": ["pytest"]},
     entry_points={
         "console_scripts": [
             "arm_simulator = manipulator3d_control.nodes.arm_simulator:main",

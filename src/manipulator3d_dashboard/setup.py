@@ -12,6 +12,7 @@ setup(
         (f"share/{NAME}", ["package.xml"]),
     ],
     install_requires=["setuptools", "viser"],
+    extras_require={"test": ["pytest"]},
     entry_points={"console_scripts": ["dashboard_node = manipulator3d_dashboard.nodes.dashboard_node:main"]},
     maintainer="manipulator3d maintainers",
     maintainer_email="maintainers@manipulator3d.org",

@@ -18,6 +18,7 @@ setup(
         (f"share/{NAME}/urdf", glob("urdf/*.xacro")),
     ],
     install_requires=["setuptools"],
+    extras_require={"test": ["pytest"]},
     maintainer="manipulator3d maintainers",
     maintainer_email="maintainers@manipulator3d.org",
     description="Shape, limits and masses of the manipulator3d arm, and what shows them.",

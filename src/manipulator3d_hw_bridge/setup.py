@@ -12,6 +12,7 @@ setup(
         (f"share/{NAME}", ["package.xml"]),
     ],
     install_requires=["setuptools", "cobs", "pyserial"],
+    extras_require={"test": ["pytest"]},
     maintainer="manipulator3d maintainers",
     maintainer_email="maintainers@manipulator3d.org",
     description="Serial protocol, session and bridge node between ROS and the arm's firmware.",

@@ -12,6 +12,7 @@ setup(
         (f"share/{NAME}", ["package.xml"]),
     ],
     install_requires=["setuptools"],
+    extras_require={"test": ["pytest"]},
     maintainer="manipulator3d maintainers",
     maintainer_email="maintainers@manipulator3d.org",
     description="Kinematics and dynamics of yaw-pitch-pitch arms, and the node that answers with them.",
