@@ -29,6 +29,9 @@ from manipulator3d_description.robot_description import robot_description
 from manipulator3d_interfaces.action import MoveTo, PickPlace
 from manipulator3d_interfaces.msg import ArmStatus
 
+# a range that the environment has chosen is kept; none means this computer
+RANGE = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+
 LIMIT_S = 60.0
 LATCHED = QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -65,7 +68,7 @@ class Cell:
         self._folder = folder
         self._environment = os.environ | {
             "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": RANGE,
         }
         self.processes = {
             "arm_simulator": self._start("arm_simulator", f"hardware:={hardware}"),
@@ -177,7 +180,7 @@ class Cell:
 def start_cell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Cell]]:
     """Starts cells; all end with the module."""
     with ExitStack() as stack:
-        stack.enter_context(pytest.MonkeyPatch.context()).setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        stack.enter_context(pytest.MonkeyPatch.context()).setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", RANGE)
 
         def start(hardware: str, described: bool = True) -> Cell:
             cell = Cell(tmp_path_factory.mktemp("cell"), stack.enter_context(domain_id()), hardware)

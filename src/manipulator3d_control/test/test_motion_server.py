@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import PointStamped
 from numpy.typing import NDArray
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker, MarkerArray
 
 from manipulator3d_interfaces.action import MoveTo, PickPlace
 from manipulator3d_interfaces.msg import ArmStatus
@@ -18,6 +20,7 @@ from manipulator3d_node.error_code import ErrorCode
 Cell = Any
 ARM = ArmModel.profile("capstone")
 NAN, INFINITY = math.nan, math.inf
+LATCHED = QoSProfile(depth=5, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 PICK, PLACE = (0.25, -0.15, 0.06), (0.20, 0.20, 0.08)
 HOME = [0.0, 1.2, -1.6]
 
@@ -123,7 +126,11 @@ def test_a_pick_place_goes_through_its_phases_and_carries_the_ball(cell: Cell) -
     assert not holding & {"TO_PICK", "RETREAT", "TO_HOME"}
     balls = [marker.pose.position for marker in cell.markers if marker.ns == "ball"]
     assert (balls[-1].x, balls[-1].y, balls[-1].z) == pytest.approx(PLACE, abs=1e-3)
-    assert {"start", "goal", "ball", "path", "phase"} <= {marker.ns for marker in cell.markers}
+    seen: list[Marker] = []
+    late = cell.node.create_subscription(MarkerArray, "markers", lambda array: seen.extend(array.markers), LATCHED)
+    shown = {"start", "goal", "ball", "path", "phase"}
+    cell.wait_for(lambda: shown <= {marker.ns for marker in seen}, "the markers, as a late viewer")
+    cell.node.destroy_subscription(late)
     assert cell.position() == pytest.approx(HOME, abs=1e-3)
 
 

@@ -30,6 +30,9 @@ from manipulator3d_interfaces.action import Home
 from manipulator3d_interfaces.msg import HardwareStatus
 from manipulator3d_node.error_code import ErrorCode
 
+# a range that the environment has chosen is kept; none means this computer
+RANGE = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+
 LIMIT_S = 60.0
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 NAMES = ["base_yaw", "shoulder_pitch", "elbow_pitch"]
@@ -38,7 +41,7 @@ HOME = (0.0, 1.2, -1.6)
 
 @contextmanager
 def running(folder: Path, domain: int, hardware: str) -> Iterator[subprocess.Popen[str]]:
-    environment = os.environ | {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment = os.environ | {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": RANGE}
     command = [sys.executable, "-m", "manipulator3d_control.nodes.arm_simulator"]
     command += ["--ros-args", "-p", f"hardware:={hardware}", "-r", "__ns:=/cell"]
     with (folder / "simulator.log").open("w") as output:
@@ -136,7 +139,7 @@ class Client:
 
 @pytest.fixture
 def domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", RANGE)
     with domain_id() as number:
         yield number
 

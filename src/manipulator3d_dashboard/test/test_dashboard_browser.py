@@ -15,6 +15,9 @@ import yaml
 
 from manipulator3d_description.robot_description import robot_description
 
+# a range that the environment has chosen is kept; none means this computer
+RANGE = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -41,7 +44,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("stack")
     processes = []
     with domain_coordinator.domain_id() as domain:
-        env = dict(os.environ, ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
+        env = dict(os.environ, ROS_DOMAIN_ID=str(domain), ROS_AUTOMATIC_DISCOVERY_RANGE=RANGE)
         try:
             for module, parameters in NODES.items():
                 if module.endswith("state_publisher"):

@@ -30,6 +30,9 @@ from manipulator3d_interfaces.action import Home, PickPlace
 from manipulator3d_interfaces.msg import ArmStatus, HardwareStatus
 from manipulator3d_node.error_code import ErrorCode
 
+# a range that the environment has chosen is kept; none means this computer
+RANGE = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+
 LIMIT = 30.0
 PROGRAM = [sys.executable, "-m", "manipulator3d_dashboard.nodes.dashboard_node", "--ros-args", "-p"]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -119,7 +122,7 @@ class Bench:
 def domain() -> Iterator[str]:
     with domain_coordinator.domain_id() as number, pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_DOMAIN_ID", str(number))
-        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+        patch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", RANGE)
         yield str(number)
 
 

@@ -27,6 +27,9 @@ from tf2_msgs.msg import TFMessage
 from manipulator3d_description.robot_description import robot_description
 from manipulator3d_description.urdf_tree import UrdfTree
 
+# a range that the environment has chosen is kept; none means this computer
+RANGE = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+
 LIMIT_S = 60.0
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -40,7 +43,7 @@ def arguments(parameters: dict[str, Any], folder: Path) -> list[str]:
 
 @contextmanager
 def running(parameters: dict[str, Any], folder: Path, domain: int) -> Iterator[subprocess.Popen[str]]:
-    environment = os.environ | {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    environment = os.environ | {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": RANGE}
     log = folder / "publisher.log"
     with log.open("w") as output:
         process = subprocess.Popen(
@@ -83,7 +86,7 @@ class Observer:
 
 @pytest.fixture
 def domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", RANGE)
     with domain_id() as number:
         yield number
 

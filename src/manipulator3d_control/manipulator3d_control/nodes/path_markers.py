@@ -35,11 +35,13 @@ class PathMarkers:
 
     def __init__(self, node: Node, monitor: ArmMonitor) -> None:
         self._monitor = monitor
-        # several publishers share the topic, each with its own namespaces
-        latched = QoSProfile(depth=20, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        # several publishers share the topic, each with namespaces of its own; a message holds all markers of its
+        # publisher, so that the last one is all that a late viewer needs
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._publisher = node.create_publisher(MarkerArray, "markers", latched)
         self._shown_ball: Array | None = None
         self._shown_text = ""
+        self._markers: dict[str, Marker] = {}
 
     def show_mission(self, pick: Array, place: Array, mission: Mission) -> None:
         """Show the two points and the tool's path through one cycle."""
@@ -101,7 +103,8 @@ class PathMarkers:
         return marker
 
     def _publish(self, *markers: Marker) -> None:
-        self._publisher.publish(MarkerArray(markers=list(markers)))
+        self._markers |= {marker.ns: marker for marker in markers}
+        self._publisher.publish(MarkerArray(markers=list(self._markers.values())))
 
 
 def _point(position: Array) -> Point:
