@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from action_msgs.srv import CancelGoal
 from geometry_msgs.msg import PointStamped
 from numpy.typing import NDArray
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -178,6 +179,22 @@ def test_a_goal_cancelled_at_once_ends_as_cancelled(cell: Cell) -> None:
     goal.cancel()
     assert goal.result().error_code == ErrorCode.CANCELED
     go_home(cell)
+
+
+def test_a_cancel_before_acceptance_names_no_goal_and_moves_nothing(cell: Cell) -> None:
+    go_home(cell)
+    before, commands = cell.position(), len(cell.commands)
+    client: Any = cell.node.create_client(CancelGoal, "pick_place/_action/cancel_goal")
+    cell.wait_for(client.service_is_ready, "the cancel service")
+    request = CancelGoal.Request()
+    request.goal_info.goal_id.uuid = list(range(16))
+    response = cell.answer(client.call_async(request))
+    cell.node.destroy_client(client)
+    assert response.return_code == CancelGoal.Response.ERROR_UNKNOWN_GOAL_ID
+    assert list(response.goals_canceling) == []
+    assert cell.position() == pytest.approx(before, abs=1e-9)
+    assert len(cell.commands) == commands
+    assert cell.send(to_point((0.22, 0.1, 0.2))).result().success
 
 
 def test_a_cancelled_transfer_keeps_the_object_and_says_so(cell: Cell) -> None:
