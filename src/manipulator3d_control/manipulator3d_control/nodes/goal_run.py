@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.task import Future
 
@@ -172,10 +173,21 @@ class GoalDesk:
             self.stream.interrupt()
         return True
 
-    def cancel(self, handle: Any) -> None:
-        """End a goal because its client asks for it."""
+    def serve(self, action_type: Any, name: str, execute: Callable[[Any], Any]) -> ActionServer:
+        """Serve an action whose goals ask for the arm by `begin`; refusals reach the client by the result."""
+        return ActionServer(
+            self._node,
+            action_type,
+            name,
+            execute,
+            goal_callback=lambda _goal: GoalResponse.ACCEPT,
+            cancel_callback=self._on_cancel,
+        )
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
         if self.run is not None and self.run.handle.goal_id == handle.goal_id:
             self.interrupt(_canceled())
+        return CancelResponse.ACCEPT
 
     async def played(self, start: Callable[[Callable[[bool], None]], None]) -> bool:
         """Start to play something and wait until it is done."""
@@ -184,6 +196,16 @@ class GoalDesk:
             return False
         start(future.set_result)
         return bool(await future)
+
+
+def end_goal(handle: Any, result: Any) -> None:
+    """Put a goal into the final state that fits its result."""
+    if result.success:
+        handle.succeed()
+    elif result.error_code == ErrorCode.CANCELED and handle.is_cancel_requested:
+        handle.canceled()
+    else:
+        handle.abort()
 
 
 def _canceled() -> Refusal:

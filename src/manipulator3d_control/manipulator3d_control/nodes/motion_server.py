@@ -80,7 +80,7 @@ class MotionServer(Node):
         self.create_service(Trigger, "resume", self._on_resume)
         self.create_service(Trigger, "stop", self._on_stop)
         self._pick_place = PickPlaceAction(self, self._desk, self._ball, self._frames, self._markers)
-        self._move_to = MoveToAction(self, self._desk, self._frames, self._markers)
+        self._move_to = MoveToAction(self._desk, self._frames, self._markers)
         self.create_timer(_WATCH_PERIOD_S, self._watch)
         self.create_timer(_STATUS_PERIOD_S, self._publish_status)
         self.create_timer(_FEEDBACK_PERIOD_S, self._publish_feedback)

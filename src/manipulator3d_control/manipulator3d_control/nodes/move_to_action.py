@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Point
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.node import Node
 
 from manipulator3d_control.joint_path import plan_joint_path
 from manipulator3d_control.mission import timed_move
 from manipulator3d_control.nodes.goal_fields import elbow_name, joint_angles, point_in_base, speed_scale
-from manipulator3d_control.nodes.goal_run import GoalDesk
+from manipulator3d_control.nodes.goal_run import GoalDesk, end_goal
 from manipulator3d_control.nodes.path_markers import PathMarkers
-from manipulator3d_control.nodes.pick_place_action import end_goal
 from manipulator3d_control.path import Array, Path, PathError
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_control.tool_line import plan_tool_line
@@ -25,24 +22,13 @@ from manipulator3d_node.nodes.target_frame import TargetFrame
 
 
 class MoveToAction:
-    """Serves move_to; the arguments are those of PickPlaceAction."""
+    """Serves move_to; the arguments are as for PickPlaceAction."""
 
-    def __init__(self, node: Node, desk: GoalDesk, frames: TargetFrame, markers: PathMarkers) -> None:
+    def __init__(self, desk: GoalDesk, frames: TargetFrame, markers: PathMarkers) -> None:
         self._desk = desk
         self._frames = frames
         self._markers = markers
-        self._server = ActionServer(
-            node,
-            MoveTo,
-            "move_to",
-            self._execute,
-            goal_callback=lambda _goal: GoalResponse.ACCEPT,
-            cancel_callback=self._on_cancel,
-        )
-
-    def _on_cancel(self, handle: Any) -> CancelResponse:
-        self._desk.cancel(handle)
-        return CancelResponse.ACCEPT
+        self._server = desk.serve(MoveTo, "move_to", self._execute)
 
     async def _execute(self, handle: Any) -> MoveTo.Result:
         started = time.monotonic()

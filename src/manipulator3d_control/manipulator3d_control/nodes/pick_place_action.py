@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import Point
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from std_srvs.srv import SetBool
 
 from manipulator3d_control.ball import Ball
 from manipulator3d_control.mission import Mission, Move, PickPlaceRequest, plan_pick_place
 from manipulator3d_control.nodes.goal_fields import elbow_name, not_negative, point_in_base, speed_scale
-from manipulator3d_control.nodes.goal_run import GoalDesk, GoalRun
+from manipulator3d_control.nodes.goal_run import GoalDesk, GoalRun, end_goal
 from manipulator3d_control.nodes.path_markers import PathMarkers
 from manipulator3d_control.path_bounds import rest_to_rest_duration
 from manipulator3d_control.phase import Phase
@@ -41,18 +40,7 @@ class PickPlaceAction:
         self._frames = frames
         self._markers = markers
         self._gripper: Any = node.create_client(SetBool, "set_gripper")
-        self._server = ActionServer(
-            node,
-            PickPlace,
-            "pick_place",
-            self._execute,
-            goal_callback=lambda _goal: GoalResponse.ACCEPT,
-            cancel_callback=self._on_cancel,
-        )
-
-    def _on_cancel(self, handle: Any) -> CancelResponse:
-        self._desk.cancel(handle)
-        return CancelResponse.ACCEPT
+        self._server = desk.serve(PickPlace, "pick_place", self._execute)
 
     async def _execute(self, handle: Any) -> PickPlace.Result:
         started = time.monotonic()
@@ -73,16 +61,6 @@ class PickPlaceAction:
         result.success = result.error_code == ErrorCode.SUCCESS
         end_goal(handle, result)
         return result
-
-
-def end_goal(handle: Any, result: Any) -> None:
-    """Put a goal into the final state that fits its result."""
-    if result.success:
-        handle.succeed()
-    elif result.error_code == ErrorCode.CANCELED and handle.is_cancel_requested:
-        handle.canceled()
-    else:
-        handle.abort()
 
 
 class _Cycles:
