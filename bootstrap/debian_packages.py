@@ -6,7 +6,7 @@ import shutil
 import sysconfig
 from pathlib import Path
 
-from bootstrap.console import StepError, run_step
+from bootstrap.console import StepError, run_step, say
 
 # Why each is there, and what shows that it is there already.
 BUILD_PACKAGES = {
@@ -25,6 +25,8 @@ TEST_PACKAGES = {
     "liburdfdom-tools": "check_urdf, which judges the arm's description",
     "git": "lists the files that the tests check",
 }
+# Tests skip what they lack of these; not every distribution has them under this name.
+OPTIONAL_TEST_PACKAGES = {"chromium": "opens the page in the tests"}
 
 
 def missing_packages(wanted: dict[str, str]) -> list[str]:
@@ -54,6 +56,15 @@ def install_packages(wanted: dict[str, str], log: Path) -> None:
     run_step(f"Installing {', '.join(missing)}", command, log, env)
 
 
+def install_optional_packages(wanted: dict[str, str], log: Path) -> None:
+    """Install what is missing of `wanted` where that works, else say what is left out."""
+    for name in missing_packages(wanted):
+        try:
+            install_packages({name: wanted[name]}, log)
+        except StepError:
+            say(f"Going on without {name} ({wanted[name]}); tests that need it are skipped")
+
+
 def _root_prefix() -> list[str] | None:
     if os.geteuid() == 0:
         return []
@@ -71,6 +82,7 @@ def _is_there(package: str) -> bool:
         "gcc-avr": "avr-gcc",
         "liburdfdom-tools": "check_urdf",
         "git": "git",
+        "chromium": "chromium",
     }.get(package)
     if program is not None:
         return shutil.which(program) is not None

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bootstrap.console import StepError, say
-from bootstrap.debian_packages import BUILD_PACKAGES, TEST_PACKAGES, install_packages
+from bootstrap.debian_packages import (
+    BUILD_PACKAGES,
+    OPTIONAL_TEST_PACKAGES,
+    TEST_PACKAGES,
+    install_optional_packages,
+    install_packages,
+)
 from bootstrap.environment import base_environment, built_environment, keep_on_this_computer
 from bootstrap.places import Places
 from bootstrap.ros_installation import find_ros
@@ -79,6 +85,8 @@ def _set_up(places: Places, verb: str) -> dict[str, str]:
     ros = find_ros(os.environ)
     with setup_lock(places):
         install_packages(BUILD_PACKAGES | (TEST_PACKAGES if with_tests else {}), places.log("debian"))
+        if with_tests:
+            install_optional_packages(OPTIONAL_TEST_PACKAGES, places.log("debian"))
         if ros is not None and verb in ("demo", "up", "test"):
             say(f"Using the installed ROS 2 {ros.distribution}")
         make_environment(places, wheels=ros is None, extra=verb if verb in _OWN_PACKAGES else "")

@@ -11,7 +11,7 @@ import pytest
 
 from bootstrap import debian_packages, workspace_build
 from bootstrap.console import StepError, run_step
-from bootstrap.debian_packages import install_packages
+from bootstrap.debian_packages import install_optional_packages, install_packages
 from bootstrap.environment import base_environment, built_environment, keep_on_this_computer
 from bootstrap.front_door import VERBS, main
 from bootstrap.places import Places
@@ -105,6 +105,20 @@ def test_debian_packages_are_installed_with_sudo_where_it_is_allowed(
     install_packages({"cmake": "builds"}, tmp_path / "log")
     assert commands[0] == ["sudo", "-n", "apt-get", "update"]
     assert commands[1][-2:] == ["--no-install-recommends", "cmake"]
+
+
+def test_an_optional_package_that_cannot_be_had_is_named_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(debian_packages, "_is_there", lambda package: False)
+    monkeypatch.setattr(debian_packages, "_root_prefix", lambda: [])
+
+    def fail(_title: str, _command: list[str], _log: Path, _env: object) -> None:
+        raise StepError("no installation candidate")
+
+    monkeypatch.setattr(debian_packages, "run_step", fail)
+    install_optional_packages({"chromium": "opens the page"}, tmp_path / "log")
+    assert "Going on without chromium (opens the page); tests that need it are skipped" in "".join(capsys.readouterr())
 
 
 def installed_ros(prefix: Path) -> Path:
