@@ -27,6 +27,9 @@ TEST_PACKAGES = {
 }
 # Tests skip what they lack of these; not every distribution has them under this name.
 OPTIONAL_TEST_PACKAGES = {"chromium": "opens the page in the tests"}
+FIRMWARE_PACKAGES = {name: TEST_PACKAGES[name] for name in ("gcc-avr", "avr-libc", "arduino-core-avr")} | {
+    "avrdude": "writes the firmware to the board",
+}
 
 
 def missing_packages(wanted: dict[str, str]) -> list[str]:
@@ -83,6 +86,7 @@ def _is_there(package: str) -> bool:
         "liburdfdom-tools": "check_urdf",
         "git": "git",
         "chromium": "chromium",
+        "avrdude": "avrdude",
     }.get(package)
     if program is not None:
         return shutil.which(program) is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 from bootstrap.console import StepError, say
 from bootstrap.debian_packages import (
     BUILD_PACKAGES,
+    FIRMWARE_PACKAGES,
     OPTIONAL_TEST_PACKAGES,
     TEST_PACKAGES,
     install_optional_packages,
@@ -36,9 +37,12 @@ VERBS = {
     "stop": "end the running motion within the limits",
     "estop": "emergency stop (not safety-rated)",
     "reset": "clear a latched fault; moves nothing",
+    "firmware": "the board's program: firmware build|size, firmware flash --port PORT",
     "bench": "measure the figures of docs/performance.md",
     "shell": "a shell, or one command, in the built environment: shell [-- COMMAND …]",
 }
+# verbs that need more Debian packages
+_DEBIAN_PACKAGES = {"test": TEST_PACKAGES, "firmware": FIRMWARE_PACKAGES}
 # verbs with a list of Python packages of their own
 _OWN_PACKAGES = ("test", "bench")
 USAGE = "usage: ./manipulator3d VERB [options]     (./manipulator3d VERB --help tells more)"
@@ -81,11 +85,10 @@ def main(root: Path, arguments: Sequence[str]) -> int:
 
 
 def _set_up(places: Places, verb: str) -> dict[str, str]:
-    with_tests = verb == "test"
     ros = find_ros(os.environ)
     with setup_lock(places):
-        install_packages(BUILD_PACKAGES | (TEST_PACKAGES if with_tests else {}), places.log("debian"))
-        if with_tests:
+        install_packages(BUILD_PACKAGES | _DEBIAN_PACKAGES.get(verb, {}), places.log("debian"))
+        if verb == "test":
             install_optional_packages(OPTIONAL_TEST_PACKAGES, places.log("debian"))
         if ros is not None and verb in ("demo", "up", "test"):
             say(f"Using the installed ROS 2 {ros.distribution}")

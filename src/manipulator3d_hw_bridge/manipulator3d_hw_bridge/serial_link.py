@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import serial
 import serial.tools.list_ports
@@ -17,8 +18,16 @@ import serial.tools.list_ports
 AUTO = "auto"
 BAUD = 115200
 
-# USB vendors of the Mega 2560 and its clones: Arduino SA, Arduino SRL (arduino.org), WCH (CH340 converters).
-USB_VENDORS = (0x2341, 0x2A03, 0x1A86)
+# USB vendor and product of the Mega 2560, from boards.txt of the Arduino core: Arduino SA and Arduino SRL.
+_ARDUINO = (0x2341, 0x2A03)
+_MEGA = (
+    (0x2341, 0x0010), (0x2341, 0x0042), (0x2341, 0x0210), (0x2341, 0x0242), (0x2A03, 0x0010), (0x2A03, 0x0042)
+)  # fmt: skip
+# Clones are behind a CH340 by WCH, seldom behind a converter by FTDI, Silicon Labs or Prolific, as much else is.
+_WCH = 0x1A86
+_CONVERTERS = (_WCH, 0x0403, 0x10C4, 0x067B)
+
+list_ports = serial.tools.list_ports.comports
 
 # s that a write may take before the link counts as dead: 30 frames of 63 bytes at 115200 baud take 0.17 s.
 _WRITE_LIMIT = 0.5
@@ -111,12 +120,12 @@ class SerialLink:
         self._serial.close()
 
 
-def candidates(port: str, find: Callable[[], Iterable] = serial.tools.list_ports.comports) -> list[str]:
+def candidates(port: str, find: Callable[[], Iterable] = list_ports) -> list[str]:
     """List the device files to try for a `port` parameter.
 
     Args:
-        port: a device file, or "auto" for every board with a known USB identity.
-        find: lists the ports of this computer with `device` and `vid`.
+        port: a device file, or "auto" for every board with the USB identity of a Mega 2560 or of a CH340.
+        find: lists the ports of this computer with `device`, `vid` and `pid`.
 
     Raises:
         LinkError: "auto", and no such board is plugged in.
@@ -124,15 +133,39 @@ def candidates(port: str, find: Callable[[], Iterable] = serial.tools.list_ports
     if port != AUTO:
         return [port]
     ports = list(find())
-    found = sorted(info.device for info in ports if info.vid in USB_VENDORS)
+    found = sorted(info.device for info in ports if (info.vid, info.pid) in _MEGA or info.vid == _WCH)
     if not found:
-        others = ", ".join(sorted(info.device for info in ports)) or "none"
-        known = ", ".join(f"{vendor:04x}" for vendor in USB_VENDORS)
+        others = ", ".join(sorted(info.device + _usb_name(info) for info in ports)) or "none"
         raise LinkError(
-            f"port auto: no board with a USB vendor of {known} is plugged in (serial ports here: {others}); "
+            f"port auto: no Arduino Mega 2560 and no CH340 is plugged in (serial ports here: {others}); "
             "plug the board in, or name its port with port:=/dev/…"
         )
     return found
+
+
+def usb_refusal(port: str, find: Callable[[], Iterable] = list_ports) -> str:
+    """Say why the device at a port cannot be a Mega 2560; empty when it may be one, or has no USB identity.
+
+    Args:
+        port: device file, or a link to one.
+        find: lists the ports of this computer with `device`, `vid` and `pid`.
+    """
+    for info in find():
+        if info.vid is None or os.path.realpath(info.device) != os.path.realpath(port):
+            continue
+        if (info.vid, info.pid) in _MEGA or info.vid in _CONVERTERS:
+            return ""
+        kind = "another Arduino" if info.vid in _ARDUINO else "another device"
+        return f"{port}: {kind}{_usb_name(info)}, not an Arduino Mega 2560; name the port of the board"
+    return ""
+
+
+def _usb_name(info: Any) -> str:
+    """Return the USB identity in brackets, empty for a port without one."""
+    if info.vid is None:
+        return ""
+    product = getattr(info, "product", None)
+    return f" ({info.vid:04x}:{info.pid:04x}{f', {product}' if product else ''})"
 
 
 def stable_name(port: str, by_id: Path = Path("/dev/serial/by-id")) -> str:
@@ -194,10 +227,21 @@ def _holders(port: str) -> str:
             if int(process.name) != os.getpid() and any(
                 os.path.realpath(link) == target for link in (process / "fd").iterdir()
             ):
-                names.append(f"{(process / 'comm').read_text().strip()} (process {process.name})")
+                names.append(f"{_program(process)} (process {process.name})")
         except OSError:
             continue  # ended meanwhile, or belongs to another user
     return ", ".join(names)
+
+
+def _program(process: Path) -> str:
+    """Return the name of what a process runs: of a Python program its script or module."""
+    name = (process / "comm").read_text().strip()
+    words = (process / "cmdline").read_text().split("\0")
+    if name.startswith("python") and len(words) > 2:
+        if words[1] == "-m":
+            return words[2].rpartition(".")[2]
+        return Path(next((word for word in words[1:] if not word.startswith("-")), "")).name or name
+    return name
 
 
 def _user() -> str:

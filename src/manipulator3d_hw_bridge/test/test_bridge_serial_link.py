@@ -2,6 +2,8 @@
 import errno
 import os
 import pty
+import subprocess
+import sys
 import termios
 import tty
 from types import SimpleNamespace
@@ -9,7 +11,14 @@ from types import SimpleNamespace
 import pytest
 
 from manipulator3d_hw_bridge import serial_link
-from manipulator3d_hw_bridge.serial_link import LinkError, SerialLink, candidates, explain_open_failure, stable_name
+from manipulator3d_hw_bridge.serial_link import (
+    LinkError,
+    SerialLink,
+    candidates,
+    explain_open_failure,
+    stable_name,
+    usb_refusal,
+)
 
 
 @pytest.fixture
@@ -80,8 +89,30 @@ def test_a_missing_port_names_it_and_where_to_look():
 
 def test_a_port_in_use_names_who_has_it(terminal):
     _, port = terminal
-    with SerialLink(port), pytest.raises(LinkError, match=rf"^{port}: in use by .*; close it"):
-        SerialLink(port)
+    program = "import os, sys; os.open(sys.argv[1], os.O_RDWR); print(flush=True); sys.stdin.read()"
+    holder = [sys.executable, "-c", program, port, "port_holder"]
+    with subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"\n"
+        with (
+            SerialLink(port),
+            pytest.raises(LinkError, match=rf"^{port}: in use by .*process {process.pid}.*; close it"),
+        ):
+            SerialLink(port)
+
+
+@pytest.mark.parametrize(
+    ("comm", "command", "name"),
+    [
+        ("python3", ("/usr/bin/python3", "/opt/ros/lib/bridge_node", "--ros-args"), "bridge_node"),
+        ("python3.11", ("python3.11", "-m", "manipulator3d_hw_bridge.nodes.bridge_node"), "bridge_node"),
+        ("python3", ("python3", "-E", "/home/a/monitor.py", "x"), "monitor.py"),
+        ("minicom", ("minicom", "-D", "/dev/ttyACM0"), "minicom"),
+    ],
+)
+def test_a_program_is_named_by_what_it_runs(comm, command, name, tmp_path):
+    (tmp_path / "comm").write_text(comm + "\n")
+    (tmp_path / "cmdline").write_text("\0".join(command) + "\0")
+    assert serial_link._program(tmp_path) == name
 
 
 def test_a_file_that_is_no_serial_port_is_refused(tmp_path):
@@ -105,18 +136,55 @@ def test_each_cause_of_a_failed_open_has_its_remedy(number, text, terminal):
         raise AssertionError(explain_open_failure(terminal[1], OSError(number, os.strerror(number))))
 
 
-def ports(*pairs):
-    return lambda: [SimpleNamespace(device=device, vid=vid) for device, vid in pairs]
+def ports(*identities):
+    return lambda: [
+        SimpleNamespace(device=device, vid=vid, pid=pid, product=product) for device, vid, pid, product in identities
+    ]
 
 
-def test_auto_finds_the_boards_by_their_usb_vendor():
-    find = ports(("/dev/ttyUSB1", 0x1A86), ("/dev/ttyS0", None), ("/dev/ttyACM0", 0x2341), ("/dev/ttyUSB0", 0x0403))
+def test_auto_finds_the_boards_by_their_usb_identity_and_leaves_other_devices_alone():
+    find = ports(
+        ("/dev/ttyUSB1", 0x1A86, 0x7523, None),
+        ("/dev/ttyS0", None, None, None),
+        ("/dev/ttyACM0", 0x2341, 0x0042, None),
+        ("/dev/ttyUSB0", 0x0403, 0x6001, None),
+        ("/dev/ttyACM1", 0x2341, 0x0043, "Arduino Uno"),
+    )
     assert candidates("auto", find) == ["/dev/ttyACM0", "/dev/ttyUSB1"]
 
 
 def test_auto_without_a_board_lists_what_there_is():
-    with pytest.raises(LinkError, match=r"no board with a USB vendor of 2341, 2a03, 1a86 .*here: /dev/ttyS0\)"):
-        candidates("auto", ports(("/dev/ttyS0", None)))
+    find = ports(("/dev/ttyS0", None, None, None), ("/dev/ttyACM1", 0x2341, 0x0043, "Arduino Uno"))
+    there = r"here: /dev/ttyACM1 \(2341:0043, Arduino Uno\), /dev/ttyS0\)"
+    with pytest.raises(LinkError, match=rf"no Arduino Mega 2560 and no CH340 is plugged in .*{there}"):
+        candidates("auto", find)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "product", "refusal"),
+    [
+        (0x2341, 0x0042, ""),
+        (0x1A86, 0x7523, ""),
+        (0x0403, 0x6001, ""),
+        (None, None, ""),
+        (
+            0x2341,
+            0x0043,
+            "PORT: another Arduino (2341:0043, thing), not an Arduino Mega 2560; name the port of the board",
+        ),
+        (
+            0x12D1,
+            0x1506,
+            "PORT: another device (12d1:1506, thing), not an Arduino Mega 2560; name the port of the board",
+        ),
+    ],
+)
+def test_a_device_that_is_no_mega_is_told_by_its_usb_identity(vendor, product, refusal, tmp_path):
+    device, link = tmp_path / "ttyACM0", tmp_path / "by-id"
+    device.touch()
+    link.symlink_to(device)
+    find = ports(("/dev/ttyS0", 0x1111, 0x2222, None), (str(device), vendor, product, "thing"))
+    assert usb_refusal(str(link), find) == refusal.replace("PORT", str(link))
 
 
 def test_a_named_port_is_taken_as_it_is():

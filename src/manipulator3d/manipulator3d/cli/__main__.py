@@ -20,6 +20,7 @@ _MODULES = {
     "stop": "services",
     "estop": "services",
     "reset": "services",
+    "firmware": "firmware",
     "bench": "bench",
     "shell": "shell",
 }
