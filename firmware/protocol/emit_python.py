@@ -225,14 +225,16 @@ def _fast_unpack(message: Message) -> str:
             values.append(f"{value} / {_number(1 / field.resolution)}" if field.scaled else value)
         if field.is_array:
             inner = _fill(values, 16)
-            arguments.append(f"            {field.name}=(\n{inner}            ),\n")
+            arguments.append(f'            "{field.name}": (\n{inner}            ),\n')
         else:
-            arguments.append(f"            {field.name}={values[0]},\n")
+            arguments.append(f'            "{field.name}": {values[0]},\n')
     return (
         "\n    @classmethod\n    def unpack(cls, payload: bytes) -> Self:\n"
         f"        if len(payload) != {message.bytes}:\n            raise _wrong_length(cls, payload)\n"
         f"        (\n{_fill(names, 12)}        ) = _{message.name.upper()}.unpack(payload)\n"
-        f"        return cls(\n{''.join(arguments)}        )\n"
+        # the frozen dataclass's own way, field by field, takes twice as long
+        "        made = object.__new__(cls)\n"
+        f'        object.__setattr__(made, "__dict__", {{\n{"".join(arguments)}        }})\n        return made\n'
     )
 
 

@@ -5,7 +5,7 @@ COBS leaves no zero in a frame, so that a zero always ends one: a bad byte costs
 """
 
 import binascii
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cobs import cobs
 
@@ -16,8 +16,7 @@ _DELIMITER = b"\0"
 _OVERHEAD = 4
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(NamedTuple):
     """A received message with its sequence number."""
 
     message: Message
@@ -51,21 +50,29 @@ class FrameDecoder:
         self.received = 0
         self.bad = 0
         self.lost = 0
-        self._piece = bytearray()
-        self._too_long = False
+        self._piece = b""
         self._sequence: int | None = None
         self._joining = False
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the messages that are complete with these bytes."""
+        *complete, rest = (self._piece + data).split(_DELIMITER)
+        # What is too long for a frame need not be kept, only that it is.
+        self._piece = rest[:MAX_FRAME_BYTES]
         frames = []
-        *complete, rest = data.split(_DELIMITER)
-        for part in complete:
-            self._append(part)
-            frame = self._finish()
-            if frame is not None:
+        for piece in complete:
+            if not piece:
+                continue  # two delimiters in a row are no frame
+            frame = _decode(piece) if len(piece) < MAX_FRAME_BYTES else None
+            if frame is None:
+                self.bad += not self._joining
+            else:
+                if self._sequence is not None:
+                    self.lost += (frame.sequence - self._sequence - 1) & 0xFF
+                self._sequence = frame.sequence
+                self.received += 1
                 frames.append(frame)
-        self._append(rest)
+            self._joining = False
         return frames
 
     def restart(self) -> None:
@@ -73,34 +80,9 @@ class FrameDecoder:
 
         The first piece may be the end of a frame, and counts only when it is a whole one.
         """
-        self._piece.clear()
-        self._too_long = False
+        self._piece = b""
         self._sequence = None
         self._joining = True
-
-    def _append(self, part: bytes) -> None:
-        if self._too_long or len(self._piece) + len(part) >= MAX_FRAME_BYTES:
-            self._too_long = self._too_long or bool(part)
-            self._piece.clear()
-        else:
-            self._piece += part
-
-    def _finish(self) -> Frame | None:
-        piece, too_long = bytes(self._piece), self._too_long
-        self._piece.clear()
-        self._too_long = False
-        if not piece and not too_long:
-            return None  # two delimiters in a row are no frame
-        frame = None if too_long else _decode(piece)
-        joining, self._joining = self._joining, False
-        if frame is None:
-            self.bad += not joining
-            return None
-        if self._sequence is not None:
-            self.lost += (frame.sequence - self._sequence - 1) % 256
-        self._sequence = frame.sequence
-        self.received += 1
-        return frame
 
 
 def _decode(piece: bytes) -> Frame | None:
@@ -110,8 +92,9 @@ def _decode(piece: bytes) -> Frame | None:
         return None
     if len(body) < _OVERHEAD:
         return None
-    content, checksum = body[:-2], int.from_bytes(body[-2:], "little")
-    kind = MESSAGES.get(content[0])
-    if kind is None or len(content) - 2 != kind.SIZE or binascii.crc_hqx(content, CRC_INITIAL) != checksum:
+    kind = MESSAGES.get(body[0])
+    if kind is None or len(body) - _OVERHEAD != kind.SIZE:
         return None
-    return Frame(kind.unpack(content[2:]), content[1])
+    if binascii.crc_hqx(body[:-2], CRC_INITIAL) != body[-2] | body[-1] << 8:
+        return None
+    return Frame(kind.unpack(body[2:-2]), body[1])
