@@ -38,6 +38,7 @@ VERBS = {
     "estop": "emergency stop (not safety-rated)",
     "reset": "clear a latched fault; moves nothing",
     "firmware": "the board's program: firmware build|size, firmware flash --port PORT",
+    "monitor": "what goes over the serial line, decoded: monitor [--file FILE]",
     "bench": "measure the figures of docs/performance.md",
     "shell": "a shell, or one command, in the built environment: shell [-- COMMAND …]",
 }

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from manipulator3d_hw_bridge.backoff import Backoff
+from manipulator3d_hw_bridge.link_traffic import Direction
 from manipulator3d_hw_bridge.serial_link import LinkError, SerialLink, stable_name
 from manipulator3d_hw_bridge.session import Event, Session
 
@@ -34,6 +35,7 @@ class BoardDriver:
         on_event: takes the session's events, in the driver's thread.
         boot_quiet: s that a board, reset by the opening of its port, is left alone to boot; a pseudo-terminal
             resets nothing.
+        on_traffic: takes the direction and the bytes of every writing and reading, in the driver's thread.
     """
 
     def __init__(
@@ -42,11 +44,13 @@ class BoardDriver:
         find_ports: Callable[[], list[str]],
         on_event: Callable[[Event], None],
         boot_quiet: float,
+        on_traffic: Callable[[Direction, bytes], None] = lambda _direction, _data: None,
     ) -> None:
         self._session = session
         self._find_ports = find_ports
         self._on_event = on_event
         self._boot_quiet = boot_quiet
+        self._on_traffic = on_traffic
         self._backoff = Backoff()
         self._calls: deque[Callable[[Session, float], None]] = deque()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -141,6 +145,7 @@ class BoardDriver:
         wait = min(max(self._session.next_deadline() - time.monotonic(), 0.0), _LONGEST_WAIT)
         data = link.read(wait, self._wake_read)
         if data:
+            self._on_traffic(Direction.FROM_BOARD, data)
             self._session.receive(time.monotonic(), data)
             self._send(link)
         self._deliver()
@@ -162,6 +167,7 @@ class BoardDriver:
         data = self._session.take_output()
         if data:
             link.write(data)
+            self._on_traffic(Direction.TO_BOARD, data)
 
     def _run_calls(self) -> None:
         with contextlib.suppress(BlockingIOError):  # nothing to read: the wait ended by itself

@@ -13,7 +13,9 @@ import pytest
 from manipulator3d_hw_bridge import board_driver
 from manipulator3d_hw_bridge.board_driver import BoardDriver
 from manipulator3d_hw_bridge.board_status import LinkState, Measurement, Notice, StatusChanged
-from manipulator3d_hw_bridge.messages import Mode
+from manipulator3d_hw_bridge.frame_codec import FrameDecoder
+from manipulator3d_hw_bridge.link_traffic import Direction
+from manipulator3d_hw_bridge.messages import Mode, State
 from manipulator3d_hw_bridge.serial_link import LinkError
 from manipulator3d_hw_bridge.session import Session
 from manipulator3d_node.error_code import ErrorCode
@@ -85,7 +87,10 @@ class Driven:
     def __init__(self, settings, find_ports):
         self.events = []
         self.session = Session(settings)
-        self.driver = BoardDriver(self.session, find_ports, self.events.append, 0.0)
+        self.traffic = {direction: bytearray() for direction in Direction}
+        self.driver = BoardDriver(
+            self.session, find_ports, self.events.append, 0.0, lambda way, data: self.traffic[way].extend(data)
+        )
         self.driver.start()
         self.driver.call(lambda session, now: session.arm(now))
 
@@ -194,6 +199,19 @@ def test_nothing_to_try_is_told_and_tried_again(board_settings_of, board):
     wait_until(lambda: driven.link() is LinkState.ARMED, "armed")
     assert driven.notices()[0].startswith("port auto: no board")
     driven.driver.stop()
+
+
+def test_all_bytes_of_both_directions_are_passed_on(board, driven):
+    wait_until(lambda: len(driven.measurements()) > 20, "20 measurements")
+    driven.driver.stop()
+    to_board, from_board = FrameDecoder(), FrameDecoder()
+    asked = [frame.message for frame in to_board.feed(bytes(driven.traffic[Direction.TO_BOARD]))]
+    received = board.board.received
+    assert len(received) > 8
+    assert asked[: len(received)] == received
+    told = [frame.message for frame in from_board.feed(bytes(driven.traffic[Direction.FROM_BOARD]))]
+    assert sum(isinstance(message, State) for message in told) >= len(driven.measurements())
+    assert (to_board.bad, from_board.bad) == (0, 0)
 
 
 def test_requests_after_the_end_are_refused(board, driven):

@@ -24,8 +24,10 @@ from std_srvs.srv import SetBool, Trigger
 
 from manipulator3d_hw_bridge.board_settings import Wiring
 from manipulator3d_hw_bridge.emulator_process import EmulatorError, EmulatorProcess, find_emulator
+from manipulator3d_hw_bridge.link_traffic import Direction, TrafficReader
+from manipulator3d_hw_bridge.messages import Acknowledge, Setpoint, State
 from manipulator3d_interfaces.action import Home
-from manipulator3d_interfaces.msg import ErrorCode, HardwareStatus
+from manipulator3d_interfaces.msg import ErrorCode, HardwareStatus, LinkTraffic
 
 LIMIT = 30.0
 NAMES = ["base_yaw", "shoulder_pitch", "elbow_pitch"]
@@ -324,6 +326,19 @@ def test_diagnostics_tell_of_link_clock_encoders_and_firmware(arm):
     assert arm.diagnostics["link"].level == DiagnosticStatus.OK
     values = {item.key: item.value for item in arm.diagnostics["clock"].values}
     assert float(values["round trip (ms)"]) > 0.0
+
+
+def test_what_goes_over_the_line_is_published_to_who_listens(arm):
+    reader, seen = TrafficReader(), set()
+
+    def take(message):
+        for passage in reader.feed(Direction(message.direction), bytes(message.data)):
+            seen.add((passage.direction, type(passage.message)))
+
+    subscription = arm.node.create_subscription(LinkTraffic, "link_traffic", take, 500)
+    wanted = {(Direction.FROM_BOARD, State), (Direction.TO_BOARD, Setpoint), (Direction.FROM_BOARD, Acknowledge)}
+    arm.stream(swing(arm.position(), 0.1), lambda: wanted <= seen)
+    arm.node.destroy_subscription(subscription)
 
 
 def test_a_lifecycle_manager_can_let_go_and_arm_again(arm):

@@ -21,6 +21,7 @@ _MODULES = {
     "estop": "services",
     "reset": "services",
     "firmware": "firmware",
+    "monitor": "monitor",
     "bench": "bench",
     "shell": "shell",
 }

@@ -29,13 +29,14 @@ from manipulator3d_hw_bridge.board_status import (
 from manipulator3d_hw_bridge.bridge_parameters import EMULATED, BridgeParameters
 from manipulator3d_hw_bridge.command_check import CommandRefused, JointBounds, check_command
 from manipulator3d_hw_bridge.emulator_process import EmulatorError, EmulatorProcess, find_emulator
+from manipulator3d_hw_bridge.link_traffic import Direction
 from manipulator3d_hw_bridge.nodes.board_reports import diagnostics, hardware_status, joint_state
 from manipulator3d_hw_bridge.nodes.home_action import HomeAction
 from manipulator3d_hw_bridge.request_queue import Outcome
 from manipulator3d_hw_bridge.serial_link import LinkError, candidates
 from manipulator3d_hw_bridge.session import Session
 from manipulator3d_hw_bridge.wall_clock import WallClock
-from manipulator3d_interfaces.msg import HardwareStatus
+from manipulator3d_interfaces.msg import HardwareStatus, LinkTraffic
 from manipulator3d_kinematics import ArmModel
 from manipulator3d_node.error_code import ErrorCode
 from manipulator3d_node.nodes.parameters import declare_parameters
@@ -48,6 +49,8 @@ _REFUSAL_LOG_PERIOD = 1.0
 _PUBLISHERS_LOG_PERIOD = 10.0
 # s that the Mega's boot loader and set-up take at most after the opening of its port has reset it.
 _BOOT_QUIET = 5.0
+# pieces of a second of traffic
+_TRAFFIC_DEPTH = 500
 _LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 _SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -77,6 +80,7 @@ class BridgeNode(LifecycleNode):
 
         self._joint_states = self.create_publisher(JointState, "joint_states", 10)
         self._hardware_status = self.create_publisher(HardwareStatus, "hardware_status", 10)
+        self._link_traffic = self.create_publisher(LinkTraffic, "link_traffic", _TRAFFIC_DEPTH)
         self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
         self.create_subscription(String, "robot_description", self._on_robot_description, _LATCHED)
         self.create_subscription(JointState, "joint_commands", self._on_joint_commands, 10)
@@ -103,7 +107,9 @@ class BridgeNode(LifecycleNode):
             return _FAILURE
         quiet = 0.0 if self._options.hardware == EMULATED else _BOOT_QUIET
         self.get_logger().info(f"looking for the board at {port}")
-        self._driver = BoardDriver(Session(self._settings), lambda: self._ports(port), self._on_event, quiet)
+        self._driver = BoardDriver(
+            Session(self._settings), lambda: self._ports(port), self._on_event, quiet, self._on_traffic
+        )
         self._driver.start()
         return _SUCCESS
 
@@ -285,6 +291,13 @@ class BridgeNode(LifecycleNode):
                 self.get_logger().warning(text)
             case Notice(text=text):
                 self.get_logger().info(text)
+
+    def _on_traffic(self, direction: Direction, data: bytes) -> None:
+        """Publish what went over the line if somebody listens, in the driver's thread."""
+        if self._link_traffic.get_subscription_count() > 0:
+            message = LinkTraffic(direction=direction.value, data=data)
+            message.header.stamp = self.get_clock().now().to_msg()
+            self._link_traffic.publish(message)
 
     def _stamp(self, monotonic: float) -> Time:
         """Convert a time of the monotonic clock to the node's clock."""
