@@ -215,3 +215,16 @@ def test_the_same_bytes_give_the_same_motion(make_host):
         return host.port.read(), tuple(host.port.observe().position)
 
     assert record() == record()
+
+
+@pytest.mark.parametrize(("state_period", "per_second"), [(5, 10), (10, 10), (30, 8), (200, 5)])
+def test_the_drive_is_reported_right_after_a_state_of_the_same_instant(make_host, state_period, per_second):
+    host = make_host()
+    host.configure(messages.BoardConfiguration(state_period=state_period))
+    host.run_alive(400)
+    host.received.clear()
+    host.run_alive(1000)
+    kinds = [type(message) for message in host.received if not isinstance(message, messages.Clock | messages.Health)]
+    reports = [index for index, kind in enumerate(kinds) if kind is messages.Report]
+    assert abs(len(reports) - per_second) <= 1
+    assert all(kinds[index - 1] is messages.State for index in reports if index > 0)

@@ -431,7 +431,7 @@ class State(Message, id=0x43, sender="board", size=24):
 
 @dataclass(frozen=True, kw_only=True)
 class Report(Message, id=0x44, sender="board", size=6):
-    """Sent ten times a second."""
+    """Sent ten times a second, after a State of the same instant; with longer state periods after each State."""
 
     drive: tuple[float, ...] = _wire("i8", steps=128, count=3)  # motor drive, -1 to 1
     queue_depth: int = _wire("u8")  # setpoints that wait

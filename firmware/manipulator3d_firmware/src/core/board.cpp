@@ -91,18 +91,19 @@ void Board::poll(const Panel& panel) {
   } else {
     progress_left_ = static_cast<uint16_t>(progress_left_ > passed ? progress_left_ - passed : 0);
   }
+  report_left_ = static_cast<uint16_t>(report_left_ > passed ? report_left_ - passed : 0);
   if (state_left_ <= passed) {
     send_state(now, panel);
+    // After a State, so that both tell of the same instant.
+    if (report_left_ == 0) {
+      send_report(now);
+      report_left_ = REPORT_MS;
+    }
     // keeps the rate when a poll came late
     state_left_ = static_cast<uint16_t>(state_left_ + board_configuration_.state_period);
     if (state_left_ <= passed) state_left_ = static_cast<uint16_t>(passed + 1);
   }
   state_left_ = static_cast<uint16_t>(state_left_ - passed);
-  if (report_left_ <= passed) {
-    send_report(now);
-    report_left_ = static_cast<uint16_t>(REPORT_MS + passed);
-  }
-  report_left_ = static_cast<uint16_t>(report_left_ - passed);
   if (health_left_ <= passed) {
     send_health(now, panel);
     health_left_ = static_cast<uint16_t>(HEALTH_MS + passed);

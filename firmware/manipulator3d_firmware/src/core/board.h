@@ -108,7 +108,7 @@ class Board {
   uint32_t seen_tick_ = 0;
   uint32_t uptime_ms_ = 0;
   uint16_t state_left_ = 1;  // ticks until the next message of each kind
-  uint16_t report_left_ = 7;
+  uint16_t report_left_ = 0;
   uint16_t health_left_ = 503;
   uint16_t progress_left_ = 0;
 };
