@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+import dataclasses
 import itertools
 
 import pytest
 from virtual_board import HOME, encode, joint_configuration
 
 from manipulator3d_hw_bridge import messages
+from manipulator3d_hw_bridge.board_settings import GAINS
 from manipulator3d_hw_bridge.messages import Acknowledge, Clock, Mode, Reason, Refuse, State
 
 
@@ -228,3 +230,18 @@ def test_the_drive_is_reported_right_after_a_state_of_the_same_instant(make_host
     reports = [index for index, kind in enumerate(kinds) if kind is messages.Report]
     assert abs(len(reports) - per_second) <= 1
     assert all(kinds[index - 1] is messages.State for index in reports if index > 0)
+
+
+@pytest.mark.parametrize("name", [name for name in GAINS if name != "deadband"])
+def test_the_bridge_knows_the_largest_gain_that_the_firmware_takes(make_host, name):
+    host = make_host()
+    default = joint_configuration(0)
+    steps = next(field.metadata["steps"] for field in dataclasses.fields(default) if field.name == name)
+    for counts_per_radian in (30.0, 300.0, default.counts_per_radian):
+        # beside the bound by the rounding of wire and firmware; the wire cannot carry every bound
+        bound = GAINS[name] * counts_per_radian
+        step = 1.0 / steps + 1e-4 * bound
+        if bound + step < 65535 / steps:
+            others = dict.fromkeys(GAINS, 0.0) | {"counts_per_radian": counts_per_radian}
+            host.do(joint_configuration(0, **others | {name: bound - step}))
+            assert host.refused(joint_configuration(0, **others | {name: bound + step})) == Reason.BAD_VALUE

@@ -9,7 +9,7 @@ from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from manipulator3d.launch_arguments import ARGUMENTS, checked_arguments
+from manipulator3d.launch_arguments import ARGUMENTS, LaunchArguments, checked_arguments
 from manipulator3d.node_command import is_installed
 from manipulator3d.nodes.running_stack import running_stack
 from manipulator3d.stack import NodeSpec, stack_nodes
@@ -40,10 +40,10 @@ def _nodes(context, *_args, **_kwargs):  # type: ignore[no-untyped-def]
     rviz_config = os.path.join(share, "rviz", "manipulator3d.rviz")
     description = robot_description(arguments.arm, arguments.tf_prefix)
     specs = stack_nodes(arguments, description, lambda package: is_installed(package, os.environ), rviz_config)
-    return [_node(spec, arguments.namespace, arguments.log_level) for spec in specs]
+    return [_node(spec, arguments) for spec in specs]
 
 
-def _node(spec: NodeSpec, namespace: str, log_level: str) -> Node:
+def _node(spec: NodeSpec, arguments: LaunchArguments) -> Node:
     # texts are wrapped: launch would otherwise read them as YAML
     parameters = {
         name: ParameterValue(value, value_type=str) if isinstance(value, str) else value
@@ -53,9 +53,9 @@ def _node(spec: NodeSpec, namespace: str, log_level: str) -> Node:
         package=spec.package,
         executable=spec.executable,
         name=spec.name,
-        namespace=namespace,
-        parameters=[parameters],
-        arguments=[*spec.arguments, "--ros-args", "--log-level", log_level],
+        namespace=arguments.namespace,
+        parameters=[parameters, *([arguments.params_file] if arguments.params_file else [])],
+        arguments=[*spec.arguments, "--ros-args", "--log-level", arguments.log_level],
         output="screen",
         on_exit=Shutdown(reason=f"{spec.name} has ended") if spec.required else None,
     )

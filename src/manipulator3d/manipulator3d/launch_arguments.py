@@ -4,6 +4,9 @@
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
 
 _NAMESPACE = re.compile(r"^(/?[A-Za-z_][A-Za-z0-9_]*)(/[A-Za-z_][A-Za-z0-9_]*)*$")
 _PREFIX = re.compile(r"^[A-Za-z_][A-Za-z0-9_/]*$")
@@ -45,6 +48,7 @@ ARGUMENTS = (
     Argument("tf_prefix", "", "text before every frame name, such as left_"),
     Argument("preferred_elbow", "down", "branch taken where nothing else decides", ("down", "up")),
     Argument("log_level", "info", "least severe messages shown", ("debug", "info", "warn", "error", "fatal")),
+    Argument("params_file", "", "YAML file of ROS parameters for the nodes, such as the bridge's wiring and gains"),
     Argument("use_sim_time", "false", "take the time from /clock", _YES_NO),
 )
 
@@ -63,6 +67,7 @@ class LaunchArguments:
     tf_prefix: str = ""
     preferred_elbow: str = "down"
     log_level: str = "info"
+    params_file: str = ""
     use_sim_time: bool = False
 
 
@@ -109,4 +114,28 @@ def checked_arguments(values: Mapping[str, str]) -> LaunchArguments:
         raise ValueError(f"dashboard_port:={checked['dashboard_port']} is not allowed; allowed: 1 to 65535")
     if checked["hardware"] != "serial" and values.get("port", "auto") != "auto":
         raise ValueError(f"port:={values['port']} has an effect with hardware:=serial alone; give that, too")
+    if checked["params_file"]:
+        checked["params_file"] = _parameter_file(str(checked["params_file"]))
     return LaunchArguments(**checked)  # type: ignore[arg-type]
+
+
+def _parameter_file(path: str) -> str:
+    """Return the absolute path of a file of ROS parameters.
+
+    Raises:
+        ValueError: it cannot be read, or is not of the form `node: {ros__parameters: {name: value}}`.
+    """
+    example = "/**/bridge_node: {ros__parameters: {park_on_shutdown: true}}"
+    try:
+        nodes = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(
+            f"params_file:={path} cannot be read: {error.strerror}; give the path of a YAML file"
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ValueError(f"params_file:={path} is not YAML: {error}") from error
+    if not isinstance(nodes, dict) or not all(
+        isinstance(node, dict) and isinstance(node.get("ros__parameters"), dict) for node in nodes.values()
+    ):
+        raise ValueError(f"params_file:={path} holds no parameters of nodes; it is to be of the form {example}")
+    return str(Path(path).absolute())

@@ -44,4 +44,6 @@ def node_command(spec: NodeSpec, arguments: LaunchArguments, folder: Path, env: 
     if arguments.namespace:
         command += ["-r", f"__ns:=/{arguments.namespace.strip('/')}"]
     command += ["--log-level", arguments.log_level, "--params-file", str(parameter_file)]
+    if arguments.params_file:
+        command += ["--params-file", arguments.params_file]  # later files win
     return command

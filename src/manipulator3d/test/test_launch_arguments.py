@@ -2,6 +2,7 @@
 """The arguments of bring-up."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -54,4 +55,28 @@ def test_malformed_assignments_are_refused(assignments: list[str], text: str) ->
 def test_values_outside_their_bounds_are_refused(values: dict[str, str], text: str) -> None:
     with pytest.raises(ValueError, match=":=") as error:
         checked_arguments(values)
+    assert text in str(error.value)
+
+
+def test_a_parameter_file_is_passed_on_by_its_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gains.yaml").write_text("/**/bridge_node: {ros__parameters: {proportional: [1.0, 2.0, 3.0]}}\n")
+    monkeypatch.chdir(tmp_path)
+    assert checked_arguments({"params_file": "gains.yaml"}).params_file == str(tmp_path / "gains.yaml")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (None, "cannot be read: No such file or directory; give the path of a YAML file"),
+        ("a: [1", "is not YAML: "),
+        ("proportional: [1.0, 2.0, 3.0]", "holds no parameters of nodes; it is to be of the form /**/bridge_node: {"),
+        ("", "holds no parameters of nodes"),
+    ],
+)
+def test_a_parameter_file_that_would_have_no_effect_is_refused(tmp_path: Path, content: str | None, text: str) -> None:
+    path = tmp_path / "gains.yaml"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ValueError, match=r"params_file:=") as error:
+        checked_arguments({"params_file": str(path)})
     assert text in str(error.value)

@@ -80,6 +80,13 @@ def test_node_command_names_node_namespace_level_and_parameters(tmp_path: Path) 
     assert yaml.safe_load(file.read_text()) == {"/**": {"ros__parameters": {"text": "yes", "number": 2.0}}}
 
 
+def test_a_parameter_file_comes_after_the_stacks_own_so_that_it_wins(tmp_path: Path) -> None:
+    env = install(tmp_path, "package", "program")
+    spec = NodeSpec("package", "program", "name", {"rate": 1.0})
+    command = node_command(spec, LaunchArguments(params_file="/etc/arm.yaml"), tmp_path, env)
+    assert command[-4:] == ["--params-file", str(tmp_path / "name.yaml"), "--params-file", "/etc/arm.yaml"]
+
+
 def test_a_missing_program_is_named(tmp_path: Path) -> None:
     env = install(tmp_path, "pkg", "prog")
     with pytest.raises(ValueError, match=f"pkg has no program other below /nowhere, {tmp_path}"):

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Sequence
 
 from manipulator3d_hw_bridge import messages
+from manipulator3d_hw_bridge.board_settings import GAINS
 from manipulator3d_hw_bridge.board_status import Health
 from manipulator3d_hw_bridge.clock_sync import ClockSync
 from manipulator3d_hw_bridge.frame_codec import FrameDecoder
@@ -33,6 +34,7 @@ class HealthReport:
         identity: messages.Identity | None,
         board: messages.Health | None,
         repeated: int,
+        joints: Sequence[messages.JointConfiguration],
     ) -> Health:
         """Return the figures.
 
@@ -42,6 +44,7 @@ class HealthReport:
             sync: clock of the board.
             identity, board: latest messages; None before the first.
             repeated: requests that were sent again.
+            joints: what the board holds; none before it is configured.
         """
         elapsed = now - self._time if self._time is not None else float("nan")
         rate = (decoder.received - self._frames) / elapsed if elapsed > 0.0 else float("nan")
@@ -68,6 +71,12 @@ class HealthReport:
             warnings["clock"] = f"a round trip takes {sync.round_trip * 1e3:.0f} ms; is this computer overloaded?"
         if identity is not None and board is not None:
             self._add_board(groups, warnings, identity, board)
+        if joints:
+            groups["gains"] = {
+                f"{name}: {gain}": f"{getattr(joint, gain):g}"
+                for name, joint in zip(self._names, joints, strict=True)
+                for gain in ("counts_per_radian", *GAINS)
+            }
         self._frames, self._bad, self._time, self._last = decoder.received, decoder.bad, now, board
         return Health(groups, warnings)
 

@@ -2,7 +2,7 @@
 """What the board is told of the arm, made from the arm's numbers and its wiring."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +17,16 @@ _HOME_MARGIN = 0.5
 # Homing may take this many times the time that its way takes, and some s more.
 _HOME_TIME_FACTOR = 1.5
 _HOME_TIME_MORE = 10.0
+# Fields of JointConfiguration that depend on the motor. The firmware's fixed-point numbers hold a gain up to this many
+# times the counts per radian.
+GAINS = {
+    "proportional": 1.25,
+    "integral": 78.125,
+    "derivative": 0.00125,
+    "velocity_feedforward": 0.00125,
+    "acceleration_feedforward": 0.00032,
+    "deadband": math.inf,
+}
 # rad/s; first approach of a switch at most.
 _HOME_VELOCITY = 0.6
 
@@ -122,7 +132,9 @@ class BoardSettings:
         return tuple(joint.tracking_error for joint in self.joints)
 
 
-def board_settings(arm: Arm, wiring: Wiring, rate_hz: float, command_silence: float) -> BoardSettings:
+def board_settings(
+    arm: Arm, wiring: Wiring, rate_hz: float, command_silence: float, gains: Mapping[str, Sequence[float]] | None = None
+) -> BoardSettings:
     """Return the settings for an arm.
 
     Args:
@@ -130,14 +142,20 @@ def board_settings(arm: Arm, wiring: Wiring, rate_hz: float, command_silence: fl
         wiring: how it is connected.
         rate_hz: Hz, rate of the measurements.
         command_silence: s.
+        gains: a number for each joint by the names in GAINS; those of the protocol's default motors where left out.
 
     Raises:
         ValueError: a number that the firmware cannot take; names the joint, the value and the bound.
     """
-    joints = tuple(_joint(arm, wiring, number) for number in range(JOINTS))
+    given = gains or {}
+    joints = tuple(
+        _joint(arm, wiring, number, {name: values[number] for name, values in given.items()})
+        for number in range(JOINTS)
+    )
     for name, joint in zip(arm.joint_names, joints, strict=True):
         try:
             joint.check()
+            _check_gains(joint)
         except ValueError as error:
             raise ValueError(f"{name}: the firmware cannot take this arm: {error}") from error
     board = BoardConfiguration(
@@ -169,7 +187,16 @@ def arm_file(arm: Arm, wiring: Wiring) -> str:
     return "".join(f"{key}={','.join(f'{float(value):.9g}' for value in row)}\n" for key, row in numbers.items())
 
 
-def _joint(arm: Arm, wiring: Wiring, number: int) -> JointConfiguration:
+def _check_gains(joint: JointConfiguration) -> None:
+    for name, factor in GAINS.items():
+        value, largest = getattr(joint, name), factor * joint.counts_per_radian
+        if value > largest:
+            raise ValueError(
+                f"{name}: {value:g} is above {largest:g}, the most at {joint.counts_per_radian:g} counts/rad"
+            )
+
+
+def _joint(arm: Arm, wiring: Wiring, number: int, gains: Mapping[str, float]) -> JointConfiguration:
     lower, upper = float(arm.lower[number]), float(arm.upper[number])
     if not (math.isfinite(lower) and math.isfinite(upper)):
         raise ValueError(
@@ -192,6 +219,7 @@ def _joint(arm: Arm, wiring: Wiring, number: int) -> JointConfiguration:
         home_velocity=home_velocity,
         home_travel=travel,
         home_time=round(1e3 * (_HOME_TIME_FACTOR * travel / home_velocity + _HOME_TIME_MORE)),
+        **gains,
     )
 
 

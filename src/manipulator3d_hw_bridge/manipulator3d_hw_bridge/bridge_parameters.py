@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of the bridge node."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
-from manipulator3d_hw_bridge.board_settings import Wiring
+from manipulator3d_hw_bridge.board_settings import GAINS, Wiring
+from manipulator3d_hw_bridge.messages import JOINTS, JointConfiguration
 from manipulator3d_node.parameter import parameter
 
 EMULATED = "emulated"
@@ -12,6 +14,16 @@ SERIAL = "serial"
 # s without a command after which the firmware brakes, where the parameter does not say. A board on a serial line
 # hears from the bridge every 10 ms; an emulated one shares an ordinary computer that may be away for longer.
 _COMMAND_SILENCE = {EMULATED: 0.5, SERIAL: 0.1}
+
+
+_FIELDS = {field.name: field for field in fields(JointConfiguration)}
+
+
+def _gain(name: str, description: str) -> Any:
+    """Make a parameter with a number for each joint of a field of JointConfiguration."""
+    field = _FIELDS[name]
+    lowest, highest = (bound / field.metadata["steps"] for bound in field.metadata["bounds"])
+    return parameter((field.default,) * JOINTS, description, field.metadata["unit"], lowest, highest)
 
 
 @dataclass(frozen=True)
@@ -41,6 +53,30 @@ class BridgeParameters:
     gripper_closed_us: int = parameter(2000, "Servo pulse of the closed gripper.", "µs", 500, 2500)
     has_grasp_sensor: bool = parameter(False, "A grasp sensor is wired.")
     has_emergency_stop: bool = parameter(False, "A normally closed emergency-stop contact is wired.")
+
+    proportional: tuple[float, ...] = _gain("proportional", "Per joint, drive (1 is full) per position error.")
+    integral: tuple[float, ...] = _gain("integral", "Per joint, drive per integrated position error.")
+    derivative: tuple[float, ...] = _gain("derivative", "Per joint, drive per measured velocity, against it.")
+    velocity_feedforward: tuple[float, ...] = _gain(
+        "velocity_feedforward", "Per joint, drive per commanded velocity: `derivative` and the motor's back-EMF."
+    )
+    acceleration_feedforward: tuple[float, ...] = _gain(
+        "acceleration_feedforward", "Per joint, drive per commanded acceleration."
+    )
+    deadband: tuple[float, ...] = _gain("deadband", "Per joint, drive that overcomes friction.")
+
+    @property
+    def gains(self) -> dict[str, tuple[float, ...]]:
+        """A number for each joint of every gain.
+
+        Raises:
+            ValueError: there are not as many numbers as joints.
+        """
+        gains = {name: getattr(self, name) for name in GAINS}
+        for name, values in gains.items():
+            if len(values) != JOINTS:
+                raise ValueError(f"parameter {name}: {len(values)} numbers; give {JOINTS}, one for each joint")
+        return gains
 
     @property
     def silence(self) -> float:

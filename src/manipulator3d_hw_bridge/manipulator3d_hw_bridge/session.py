@@ -76,6 +76,7 @@ class Session:
         self._exchanges: dict[int, float] = {}
         self.motion = ArmMotion(self, self._settings, self._sync)
         self._identity: messages.Identity | None = None
+        self._held: tuple[messages.JointConfiguration, ...] = ()
         self._state: messages.State | None = None
         self._conversation: sequences.Sequence | None = None
         self._conversation_done: Callable[[Outcome], None] = lambda _outcome: None
@@ -253,6 +254,8 @@ class Session:
     def _handshaken(self, outcome: Outcome) -> None:
         if outcome.ok:
             self._link = LinkState.CONFIGURED
+            # As read back: the handshake has compared them.
+            self._held = tuple(type(joint).unpack(joint.pack()) for joint in self._settings.joints)
             self._next_exchange = self._next_identify = self._next_arm = self._now
             self._events.append(Notice(f"{self._port}: board connected and configured"))
         elif outcome.code is ErrorCode.PROTOCOL_MISMATCH:
@@ -328,9 +331,9 @@ class Session:
             case messages.Refuse():
                 self._on_refusal(message)
             case messages.Health():
-                repeated = self._queue.repeated
+                repeated, held = self._queue.repeated, self._held
                 self._events.append(
-                    self._report.make(self._now, self._decoder, self._sync, self._identity, message, repeated)
+                    self._report.make(self._now, self._decoder, self._sync, self._identity, message, repeated, held)
                 )
             case messages.HomeProgress():
                 step = messages.HomeStep(message.step).name.lower().replace("_", " ")

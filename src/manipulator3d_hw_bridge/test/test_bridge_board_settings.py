@@ -57,3 +57,34 @@ def test_the_emulator_is_told_the_arm(capstone):
 )
 def test_the_silence_follows_the_hardware_unless_it_is_given(hardware, given, silence):
     assert BridgeParameters(hardware=hardware, command_silence=given).silence == silence
+
+
+def test_each_joint_gets_its_own_gains_and_the_default_motors_where_none_are_given(capstone):
+    given = BridgeParameters(proportional=(10.0, 20.0, 30.0), deadband=(0.0, 0.05, 0.1)).gains
+    joints = board_settings(capstone, Wiring(), 100.0, 0.1, given).joints
+    assert [joint.proportional for joint in joints] == [10.0, 20.0, 30.0]
+    assert [joint.deadband for joint in joints] == [0.0, 0.05, 0.1]
+    assert [joint.integral for joint in joints] == [800.0] * 3
+    assert board_settings(capstone, Wiring(), 100.0, 0.1, BridgeParameters().gains) == board_settings(
+        capstone, Wiring(), 100.0, 0.1
+    )
+
+
+def test_gains_for_too_few_joints_are_refused():
+    with pytest.raises(ValueError, match=r"parameter integral: 2 numbers; give 3, one for each joint"):
+        _ = BridgeParameters(integral=(1.0, 2.0)).gains
+
+
+@pytest.mark.parametrize(("name", "largest"), [("derivative", 1.667), ("velocity_feedforward", 1.667)])
+def test_a_gain_beyond_the_firmwares_numbers_is_refused_before_it_is_sent(capstone, name, largest):
+    board_settings(capstone, Wiring(), 100.0, 0.1, {name: (largest,) * 3})
+    text = (
+        rf"shoulder_pitch: the firmware cannot take this arm: {name}: 1.67 is above 1.66794, the most at 1334.36 counts"
+    )
+    with pytest.raises(ValueError, match=text):
+        board_settings(capstone, Wiring(), 100.0, 0.1, {name: (1.0, 1.67, 1.0)})
+
+
+def test_a_gain_that_is_not_on_the_wire_is_refused_by_its_bound(capstone):
+    with pytest.raises(ValueError, match=r"base_yaw: .*JointConfiguration.deadband: 0.3 is not within 0 to 0.255"):
+        board_settings(capstone, Wiring(), 100.0, 0.1, {"deadband": (0.3, 0.0, 0.0)})

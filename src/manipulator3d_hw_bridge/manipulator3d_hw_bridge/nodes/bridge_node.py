@@ -64,6 +64,7 @@ class BridgeNode(LifecycleNode):
         super().__init__("bridge_node")
         self._options = declare_parameters(self, BridgeParameters)
         self._wiring = self._options.wiring
+        self._gains = self._options.gains
         self._arm: ArmModel | None = None
         self._settings: BoardSettings | None = None
         self._driver: BoardDriver | None = None
@@ -203,7 +204,7 @@ class BridgeNode(LifecycleNode):
             return  # the board has been told what arm it moves; another one needs a new start
         try:
             arm = ArmModel.from_urdf(message.data)
-            settings = board_settings(arm, self._wiring, self._options.rate_hz, self._options.silence)
+            settings = board_settings(arm, self._wiring, self._options.rate_hz, self._options.silence, self._gains)
         except ValueError as error:
             self.get_logger().error(f"robot_description: {error}")
             return
