@@ -31,19 +31,22 @@ class Door:
     """Checks Host, Origin and token of each request.
 
     A page of this computer alone answers only to this computer's names, so that no web site can reach it through a
-    name of its own that points here. A page with a token asks for it once and then knows the browser by a cookie.
+    name of its own that points here. A page with a token asks for it once and then knows the browser by a cookie. Who
+    shows the spectators' token comes in as well, but may only watch.
 
     Args:
         host: address the page is served on.
         port: port the page is served on; names the cookie, since cookies do not tell ports apart.
         token: secret, empty for none.
+        spectator_token: secret of those who only watch, empty for none.
 
     Raises:
-        ValueError: the address can be reached by other computers and there is no token, or the token is short.
+        ValueError: the address can be reached by other computers and there is no token, or a token is of no use.
     """
 
-    def __init__(self, host: str, port: int, token: str = "") -> None:
+    def __init__(self, host: str, port: int, token: str = "", spectator_token: str = "") -> None:
         self._token = token
+        self._spectator_token = spectator_token
         self._cookie_name = f"manipulator3d_{port}"
         self._local_only = is_loopback(host)
         self._names = {*_LOOPBACK_NAMES, host.lower()}
@@ -52,13 +55,14 @@ class Door:
                 f"parameter host: {host or 'every address'} can be reached by other computers, and no token is set; "
                 "set parameter token, or leave host at 127.0.0.1"
             )
-        if token and len(token) < SHORTEST_TOKEN:
+        for name, secret in (("token", token), ("spectator_token", spectator_token)):
+            _check_secret(name, secret)
+        if spectator_token and not token:
             raise ValueError(
-                f"parameter token: {len(token)} characters are too few; at least {SHORTEST_TOKEN}, for instance from "
-                "python3 -c 'import secrets; print(secrets.token_urlsafe())'"
+                "parameter spectator_token: without a token everybody may steer; set parameter token as well"
             )
-        if token and not (token.isascii() and token.replace("-", "").replace("_", "").isalnum()):
-            raise ValueError("parameter token: only letters, digits, - and _ are allowed; it stands in an address")
+        if token and spectator_token == token:
+            raise ValueError("parameter spectator_token: it is the same as token; set another")
 
     def judge(self, path: str, headers: Mapping[str, str]) -> Refusal | Welcome | None:
         """Decide on a request; None lets it pass.
@@ -78,21 +82,44 @@ class Door:
             return Refusal(403, f"Origin {origin} is not this page; open http://{host} itself")
         if not self._token:
             return None
-        if self._matches(_cookie(headers.get("cookie", ""), self._cookie_name)):
-            return None
         parts = urlsplit(path)
-        query = parse_qs(parts.query)
-        if not is_websocket and self._matches(query.get("token", [""])[0]):
-            cookie = f"{self._cookie_name}={self._token}; Path=/; HttpOnly; SameSite=Lax"
+        given = "" if is_websocket else parse_qs(parts.query).get("token", [""])[0]
+        if given and self._knows(given):
+            # before the cookie, so that a spectator's browser can become an operator's and the other way round
+            cookie = f"{self._cookie_name}={given}; Path=/; HttpOnly; SameSite=Lax"
             return Welcome(cookie, "/?darkMode" if "darkMode" in parts.query else "/")
+        if self._knows(_cookie(headers.get("cookie", ""), self._cookie_name)):
+            return None
         return Refusal(401, "the token is missing or wrong; open http://HOST:PORT/?token=TOKEN")
 
-    def _matches(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self._token.encode())
+    def may_steer(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request that was let in comes from someone who may do more than watch."""
+        if not self._token:
+            return True
+        return _same(_cookie(headers.get("cookie", ""), self._cookie_name), self._token)
+
+    def _knows(self, given: str) -> bool:
+        return _same(given, self._token) or (bool(self._spectator_token) and _same(given, self._spectator_token))
 
     def _is_own_name(self, host: str) -> bool:
         name = _host_name(host)
         return name in self._names or is_loopback(name)
+
+
+def _check_secret(name: str, secret: str) -> None:
+    if not secret:
+        return
+    if len(secret) < SHORTEST_TOKEN:
+        raise ValueError(
+            f"parameter {name}: {len(secret)} characters are too few; at least {SHORTEST_TOKEN}, for instance from "
+            "python3 -c 'import secrets; print(secrets.token_urlsafe())'"
+        )
+    if not (secret.isascii() and secret.replace("-", "").replace("_", "").isalnum()):
+        raise ValueError(f"parameter {name}: only letters, digits, - and _ are allowed; it stands in an address")
+
+
+def _same(given: str, secret: str) -> bool:
+    return hmac.compare_digest(given.encode(), secret.encode())
 
 
 def page_headers(host: str) -> dict[str, str]:

@@ -21,11 +21,50 @@ from manipulator3d_dashboard.door import Door, Refusal, Welcome, page_headers
 Handler = Callable[[Any, Request], Response | None]
 
 
-def open_page(host: str, port: int, token: str, label: str) -> viser.ViserServer:
+class PageServer(viser.ViserServer):
+    """An empty page that is served; what a spectator's browser asks for is not heard.
+
+    Args:
+        door: decides who comes in, and who steers.
+        host: address.
+        label: title of the panel.
+
+    Attributes:
+        open_to_spectators: ids of the panel's elements that a spectator may use.
+    """
+
+    def __init__(self, door: Door, host: str, label: str) -> None:
+        self._door = door
+        self.open_to_spectators: set[str] = set()
+        super().__init__(host=host, port=0, label=label, verbose=False)
+        server = self._websock_server
+        # viser offers every browser a tunnel through a server of its makers
+        for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
+            server.unregister_handler(message)
+        handle = server._handle_incoming_message
+
+        async def handle_what_may_be(client_id: Any, message: Any) -> None:
+            harmless = isinstance(message, _messages.ViewerCameraMessage)
+            harmless |= isinstance(message, _messages.GuiUpdateMessage) and message.uuid in self.open_to_spectators
+            if harmless or self.may_steer(client_id):
+                await handle(client_id, message)
+
+        # every message that a browser sends comes through here
+        server._handle_incoming_message = handle_what_may_be  # type: ignore[method-assign]
+
+    def may_steer(self, client_id: int) -> bool:
+        """Whether a connected browser may do more than watch."""
+        connection = self._websock_server._live_connections.get(client_id)
+        if connection is None or connection.request is None:
+            return False
+        return self._door.may_steer(_headers(connection.request))
+
+
+def open_page(host: str, port: int, token: str, label: str, spectator_token: str = "") -> PageServer:
     """Serve an empty page.
 
     Args:
-        host, port, token: as in Door; port 0 takes any free one.
+        host, port, token, spectator_token: as in Door; port 0 takes any free one.
         label: title of the panel.
 
     Raises:
@@ -33,18 +72,15 @@ def open_page(host: str, port: int, token: str, label: str) -> viser.ViserServer
     """
     listener = listen(host, port)
     try:
-        door = Door(host, listener.getsockname()[1], token)
+        door = Door(host, listener.getsockname()[1], token, spectator_token)
         with _served_through(door, listener):
-            server = viser.ViserServer(host=host, port=0, label=label, verbose=False)
+            server = PageServer(door, host, label)
     except BaseException:
         listener.close()
         raise
     if server.get_port() != listener.getsockname()[1]:
         server.stop()
         raise RuntimeError(f"viser {viser.__version__} went around the door of the page; install viser 1.1")
-    # viser offers every browser a tunnel through a server of its makers
-    for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
-        server._websock_server.unregister_handler(message)
     return server
 
 
@@ -85,7 +121,7 @@ def _served_through(door: Door, listener: socket.socket) -> Iterator[None]:
 
 def _guarded(door: Door, handler: Handler) -> Handler:
     def process(connection: Any, request: Request) -> Response | None:
-        headers = {name.lower(): value for name, value in request.headers.raw_items()}
+        headers = _headers(request)
         verdict = door.judge(request.path, headers)
         if isinstance(verdict, Refusal):
             return _answer(verdict.status, verdict.reason, {})
@@ -98,6 +134,10 @@ def _guarded(door: Door, handler: Handler) -> Handler:
         return response
 
     return process
+
+
+def _headers(request: Request) -> dict[str, str]:
+    return {name.lower(): value for name, value in request.headers.raw_items()}
 
 
 def _answer(status: int, text: str, headers: dict[str, str]) -> Response:

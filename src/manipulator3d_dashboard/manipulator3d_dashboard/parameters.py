@@ -13,4 +13,7 @@ class DashboardParameters:
     host: str = parameter("127.0.0.1", "address the page is served on; any but this computer's own needs a token")
     port: int = parameter(8080, "TCP port the page is served on", lower=0, upper=65535)
     token: str = parameter("", "secret that a browser must show once, as http://host:port/?token=…; empty for none")
+    spectator_token: str = parameter(
+        "", "secret that lets a browser watch but change nothing; as token, and only beside one"
+    )
     update_rate_hz: float = parameter(30.0, "rate of the arm's picture", unit="Hz", lower=1.0, upper=60.0)

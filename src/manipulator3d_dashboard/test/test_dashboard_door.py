@@ -91,3 +91,40 @@ def test_a_websocket_gets_no_cookie() -> None:
     door = Door("127.0.0.1", 8080, TOKEN)
     headers = {"host": "127.0.0.1:8080", "origin": "http://127.0.0.1:8080", **WEBSOCKET}
     assert isinstance(door.judge(f"/?token={TOKEN}", headers), Refusal)
+
+
+def test_a_spectator_comes_in_with_a_token_of_its_own_and_may_not_steer() -> None:
+    watching = "a-token-for-watching"
+    door = Door("0.0.0.0", 8080, TOKEN, watching)
+    at = {"host": "robot.local:8080"}
+    cookies = {}
+    for secret in (TOKEN, watching):
+        welcome = door.judge(f"/?token={secret}", at)
+        assert isinstance(welcome, Welcome)
+        cookies[secret] = {**at, "cookie": welcome.cookie.partition(";")[0]}
+        assert door.judge("/", cookies[secret]) is None
+    assert door.may_steer(cookies[TOKEN])
+    assert not door.may_steer(cookies[watching])
+    assert not door.may_steer(at)
+    # showing the other token again changes sides
+    welcome = door.judge(f"/?token={TOKEN}", cookies[watching])
+    assert isinstance(welcome, Welcome)
+    assert TOKEN in welcome.cookie
+
+
+def test_without_a_token_everybody_on_this_computer_may_steer() -> None:
+    assert Door("127.0.0.1", 8080).may_steer({"host": "127.0.0.1:8080"})
+
+
+@pytest.mark.parametrize(
+    ("token", "spectator", "text"),
+    [
+        ("", "a-token-for-watching", "without a token everybody may steer; set parameter token as well"),
+        (TOKEN, TOKEN, "it is the same as token; set another"),
+        (TOKEN, "short", "5 characters are too few; at least 16"),
+    ],
+)
+def test_a_spectators_token_that_is_of_no_use_is_refused(token: str, spectator: str, text: str) -> None:
+    with pytest.raises(ValueError, match="parameter spectator_token: ") as error:
+        Door("127.0.0.1", 8080, token, spectator)
+    assert text in str(error.value)

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The served page, asked over HTTP and WebSocket without a browser."""
 
+import contextlib
 import http.client
+import queue
 import socket
+import time
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 import viser
 import websockets.exceptions
@@ -114,3 +118,64 @@ def test_no_browser_can_ask_for_a_tunnel(page: viser.ViserServer) -> None:
     handlers = page._websock_server._incoming_handlers
     assert _messages.ShareUrlRequest not in handlers
     assert _messages.GuiUpdateMessage in handlers
+
+
+def test_what_a_spectator_asks_for_is_not_heard() -> None:
+    watching = "a-token-for-watching"
+    server = open_page("127.0.0.1", 0, TOKEN, "test", watching)
+    try:
+        pressed: queue.SimpleQueue[str] = queue.SimpleQueue()
+        buttons = {name: server.gui.add_button(name) for name in ("stop", "theme")}
+        for name, button in buttons.items():
+            button.on_click(lambda _event, name=name: pressed.put(name))
+        server.open_to_spectators.add(buttons["theme"]._impl.uuid)
+        cookie = f"manipulator3d_{server.get_port()}="
+        with connected(server, cookie + watching) as spectator, connected(server, cookie + TOKEN) as operator:
+            for name in ("stop", "theme"):
+                spectator.send(press(buttons[name]))
+            assert pressed.get(timeout=30) == "theme"
+            operator.send(press(buttons["stop"]))
+            assert pressed.get(timeout=30) == "stop"
+            assert pressed.empty()
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def connected(server: viser.ViserServer, cookie: str) -> Iterator[websockets.sync.client.ClientConnection]:
+    """A browser's connection that has told its camera, as viser asks of it."""
+    port = server.get_port()
+    known = set(server.get_clients())
+    with websockets.sync.client.connect(
+        f"ws://127.0.0.1:{port}",
+        origin=f"http://127.0.0.1:{port}",
+        subprotocols=[f"viser-v{viser.__version__}"],
+        additional_headers={"Cookie": cookie},
+        max_size=None,
+        proxy=None,
+    ) as connection:
+        camera = _messages.ViewerCameraMessage(
+            wxyz=(1.0, 0.0, 0.0, 0.0),
+            position=(0.0, 0.0, 0.0),
+            image_height=100,
+            image_width=100,
+            fov=1.0,
+            near=0.1,
+            far=10.0,
+            look_at=(1.0, 0.0, 0.0),
+            up_direction=(0.0, 0.0, 1.0),
+        )
+        connection.send(packed(camera))
+        limit = time.monotonic() + 30.0
+        while set(server.get_clients()) == known:
+            assert time.monotonic() < limit, "the server does not take the browser in"
+            time.sleep(0.01)
+        yield connection
+
+
+def press(button: viser.GuiButtonHandle) -> bytes:
+    return packed(_messages.GuiUpdateMessage(button._impl.uuid, {"value": True}))
+
+
+def packed(message: _messages.Message) -> bytes:
+    return msgspec.msgpack.encode({"type": type(message).__name__, **vars(message)})
