@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum, unique
 
+from manipulator3d_dashboard.health import Level
+
 STALE_AFTER = 1.0
 
 
@@ -33,6 +35,7 @@ class Command(Enum):
     RESET = "reset"
     HOME = "home"
     GRIPPER = "gripper"
+    DRAW = "draw"
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class ArmState:
         hardware_fault, hardware_message: fault that the driver reports.
         gripper_closed: as last reported by the driver.
         cycle: present cycle of the pick-and-place that this page started, 0 for none.
+        diagnostics: worst level that a node reports; None when none came yet.
+        speed: fraction of the planned speed, as last reported by the motion server.
     """
 
     joints: Mapping[str, float] = field(default_factory=dict)
@@ -66,6 +71,8 @@ class ArmState:
     hardware_message: str = ""
     gripper_closed: bool = False
     cycle: int = 0
+    diagnostics: Level | None = None
+    speed: float = 0.0
 
     @property
     def current_mode(self) -> Mode:
@@ -80,7 +87,7 @@ class ArmState:
         return self.joints_age is not None and self.joints_age <= STALE_AFTER
 
 
-def sensible_commands(state: ArmState, targets_reachable: bool) -> frozenset[Command]:
+def sensible_commands(state: ArmState, targets_reachable: bool, sketch_reachable: bool = False) -> frozenset[Command]:
     """Name the commands that can do something now; the emergency stop is always one."""
     mode = state.current_mode
     commands = {Command.EMERGENCY_STOP}
@@ -88,6 +95,8 @@ def sensible_commands(state: ArmState, targets_reachable: bool) -> frozenset[Com
         commands |= {Command.GRIPPER, Command.HOME}
     if mode in (Mode.IDLE, Mode.PAUSED) and state.homed and targets_reachable:
         commands.add(Command.PLAY)
+    if mode is Mode.IDLE and state.homed and sketch_reachable:
+        commands.add(Command.DRAW)
     if mode is Mode.MOVING:
         commands.add(Command.PAUSE)
     if mode is Mode.PAUSED:
@@ -97,3 +106,9 @@ def sensible_commands(state: ArmState, targets_reachable: bool) -> frozenset[Com
     if mode is Mode.FAULT or state.hardware_fault:
         commands.add(Command.RESET)
     return frozenset(commands)
+
+
+def can_jog(state: ArmState) -> bool:
+    """Whether holding a jog button makes sense: at rest, or already moving by it."""
+    free = state.current_mode in (Mode.IDLE, Mode.MOVING, Mode.STOPPING)
+    return free and state.homed and not state.phase

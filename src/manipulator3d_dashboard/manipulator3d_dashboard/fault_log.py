@@ -3,7 +3,8 @@
 
 from collections import deque
 
-from manipulator3d_dashboard.state_text import code_name, escape
+from manipulator3d_dashboard.markdown import escape
+from manipulator3d_dashboard.state_text import code_name
 
 _LENGTH = 20
 

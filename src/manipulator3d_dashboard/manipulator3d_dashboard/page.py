@@ -5,20 +5,24 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import viser
 
 from manipulator3d_dashboard.arm_figure import ArmFigure
-from manipulator3d_dashboard.arm_state import ArmState, Command
+from manipulator3d_dashboard.arm_state import ArmState
+from manipulator3d_dashboard.arm_text import arm_text
 from manipulator3d_dashboard.fault_log import FaultLog
+from manipulator3d_dashboard.health import Health
+from manipulator3d_dashboard.jog import JogAxis, JogBeat, JogHold, JogRelease, jog_velocity
 from manipulator3d_dashboard.marker import Key, Marker
 from manipulator3d_dashboard.marker_layer import MarkerLayer
 from manipulator3d_dashboard.page_server import open_page
 from manipulator3d_dashboard.panel import Panel
 from manipulator3d_dashboard.pose import Vector
-from manipulator3d_dashboard.target import Verdict, check_target, default_targets, refusal
+from manipulator3d_dashboard.request import Request, Task
+from manipulator3d_dashboard.sketch import Sketch, check_sketch, outline
+from manipulator3d_dashboard.target import Verdict, check_target, default_centre, default_targets, refusal
 from manipulator3d_dashboard.target_handles import TargetHandle
 from manipulator3d_dashboard.urdf_drawing import Drawing
 from manipulator3d_kinematics import ArmModel, forward_kinematics
@@ -28,32 +32,36 @@ _TRAIL_LENGTH = 200
 _TRAIL_STEP = 0.001
 _TRAIL_COLOUR = (255, 170, 40)
 _TARGET_COLOURS = {"START": (38, 166, 64), "GOAL": (217, 64, 51)}
-
-
-@dataclass(frozen=True)
-class Task:
-    """What PLAY asks for: points in m, fraction of the limits, number of cycles (0 for no end)."""
-
-    start: Vector
-    goal: Vector
-    speed: float
-    cycles: int
+_SKETCH_COLOUR = (80, 200, 120)
+# what does nothing must not look as if it did
+_SPECTATOR_NOTICE = """<style>
+.mantine-Button-root, .mantine-Slider-root, .mantine-Checkbox-root, .mantine-Input-wrapper {
+  pointer-events: none; opacity: 0.45;
+}
+</style>
+<div id="watching" style="padding:0.4em 0.75em">Watching only: this browser cannot stop or move the arm.</div>"""
+_NO_ARM = Verdict(False, "no arm is known yet")
 
 
 class Page:
-    """A page that is served from now on. All methods are for one thread; viser's own threads only call `on_command`.
+    """A page that is served from now on. All methods are for one thread; viser's own threads only call `on_request`.
 
     Args:
         host, port, token: as in Door.
-        on_command: called in viser's thread when a button is pressed; must return at once.
+        spectator_token: as in Door.
+        on_request: called in viser's thread when a button is pressed or held; must return at once.
 
     Raises:
         ValueError: the page cannot be served there; names the reason and the remedy.
     """
 
-    def __init__(self, host: str, port: int, token: str, on_command: Callable[[Command], None]) -> None:
-        self._server = open_page(host, port, token, "manipulator3d")
+    def __init__(
+        self, host: str, port: int, token: str, spectator_token: str, on_request: Callable[[Request], None]
+    ) -> None:
+        self._server = open_page(host, port, token, "manipulator3d", spectator_token)
         self.log = FaultLog()
+        self.health = Health()
+        self._hold = JogHold()
         self._arm: ArmModel | None = None
         self._root = ""
         self._figure: ArmFigure | None = None
@@ -61,18 +69,34 @@ class Page:
         self._trail: deque[Vector] = deque(maxlen=_TRAIL_LENGTH)
         self._trail_handle: viser.LineSegmentsHandle | None = None
         self._checked: dict[str, Vector] = {}
-        self._verdicts = {name: Verdict(False, "no arm is known yet") for name in _TARGET_COLOURS}
+        self._verdicts = dict.fromkeys(_TARGET_COLOURS, _NO_ARM)
+        self._checked_sketch: Sketch | str | None = None
+        self._sketch_verdict = _NO_ARM
+        self._sketch_lines: viser.LineSegmentsHandle | None = None
         self._next_text = 0.0
         self._dark: dict[int, bool] = {}
         self._markers = MarkerLayer(self._server.scene, self._node_of)
         self._prepare_scene()
-        self._panel = Panel(self._server.gui, on_command, self._on_field, self._switch_theme)
+        self._panel = Panel(self._server.gui, on_request, self._on_field, self._switch_theme)
         self._handles = {
             name: TargetHandle(self._server.scene, name, colour, self._on_drag(name))
             for name, colour in _TARGET_COLOURS.items()
         }
         for name, verdict in self._verdicts.items():
             self._panel.show_verdict(name, verdict)
+
+        self._server.open_to_spectators.add(self._panel.theme_id)
+
+        @self._server.on_client_connect
+        async def _(client: viser.ClientHandle) -> None:
+            if not self._server.may_steer(client.client_id):
+                client.gui.add_html(_SPECTATOR_NOTICE, order=-1.0)
+
+        @self._server.on_client_disconnect
+        async def _(client: viser.ClientHandle) -> None:
+            # whoever closes the page lets go of the arm
+            on_request(JogRelease(client.client_id))
+            self._dark.pop(client.client_id, None)
 
     @property
     def port(self) -> int:
@@ -81,8 +105,13 @@ class Page:
 
     @property
     def wants_commands(self) -> bool:
-        """Whether someone looks at the commanded arm."""
-        return self._panel.ghost.value
+        """Whether someone looks at the commanded arm or at its tracking error."""
+        return self._panel.ghost.value or self._panel.plots.wanted
+
+    @property
+    def wants_plots(self) -> bool:
+        """Whether someone looks at the plots."""
+        return self._panel.plots.wanted
 
     @property
     def browsers(self) -> int:
@@ -97,6 +126,30 @@ class Page:
         """Say why a task cannot be played; empty when it can."""
         return refusal(self._arm, task.start, task.goal)
 
+    def sketch(self) -> Sketch:
+        """The shape that the fields say now.
+
+        Raises:
+            ValueError: they say none that the arm can draw; says why.
+        """
+        if self._arm is None:
+            raise ValueError(_NO_ARM.text)
+        sketch = self._panel.sketch.sketch()
+        verdict = check_sketch(self._arm, sketch)
+        if not verdict.reachable:
+            raise ValueError(verdict.text)
+        return sketch
+
+    def jog(self, beat: JogBeat) -> Vector | None:
+        """Velocity that a held button asks for, m/s or rad/s; None while another browser holds the arm."""
+        if self._arm is None or not self._hold.take(beat, time.monotonic()):
+            return None
+        return jog_velocity(self._arm, beat.axis, self._panel.jog.speed)
+
+    def let_go(self, release: JogRelease) -> JogAxis | None:
+        """The way in which the arm was moved by the browser that lets go; None when it was not."""
+        return self._hold.release(release)
+
     def set_robot(self, drawing: Drawing, arm: ArmModel) -> None:
         """Draw another robot."""
         first = self._arm is None
@@ -107,11 +160,16 @@ class Page:
             self._arm, self._root = arm, drawing.root
             self._figure = ArmFigure(self._server.scene, "/arm", drawing)
             self._ghost = ArmFigure(self._server.scene, "/ghost", drawing, ghost=True)
-            self._ghost.show(self.wants_commands)
+            self._ghost.show(self._panel.ghost.value)
             self._markers.hang_anew()
             self._trail.clear()
             self._checked.clear()
+            self._checked_sketch = None
+            self._panel.show_arm(arm_text(arm))
+            self._panel.jog.name_joints(arm.joint_names)
+            self._panel.plots.name_joints(arm.joint_names)
             if first:
+                self._panel.sketch.put_centre(default_centre(arm))
                 for name, point in zip(_TARGET_COLOURS, default_targets(arm), strict=True):
                     self._panel.set_target(name, point)
                     self._handles[name].move(point)
@@ -129,6 +187,14 @@ class Page:
         """Take all markers off."""
         self._markers.clear()
 
+    def plot(self, errors: Mapping[str, float], velocities: Mapping[str, float]) -> None:
+        """Add to the plots: tracking errors, rad, and velocities, rad/s, by joint name."""
+        self._panel.plots.add(time.monotonic(), errors, velocities)
+
+    def plot_load(self, load: float) -> None:
+        """Add to the plots: load of the serial line, % of its rate."""
+        self._panel.plots.add_load(time.monotonic(), load)
+
     def show(self, state: ArmState, commanded: Mapping[str, float]) -> None:
         """Bring the page up to date.
 
@@ -141,17 +207,23 @@ class Page:
             if self._figure is not None and state.joints:
                 self._figure.move(state.joints)
             if self._ghost is not None:
-                self._ghost.show(self.wants_commands and bool(commanded))
+                self._ghost.show(self._panel.ghost.value and bool(commanded))
                 self._ghost.move(commanded)
             self._check_targets()
-            self._panel.show_state(state, all(verdict.reachable for verdict in self._verdicts.values()))
+            is_text_due = now >= self._next_text
+            if is_text_due:
+                self._check_sketch()
+            self._panel.show_state(
+                state, all(verdict.reachable for verdict in self._verdicts.values()), self._sketch_verdict.reachable
+            )
             tool = self._tool(state)
             if tool is not None and (not self._trail or math.dist(tool, self._trail[-1]) > _TRAIL_STEP):
                 self._trail.append(tool)
-            if now >= self._next_text:
+            if is_text_due:
                 self._next_text = now + _TEXT_PERIOD
                 self._panel.show_figures(state, tool)
-                self._panel.show_log(self.log.text())
+                self._panel.show_log(self.log.text(), self.health.text(now))
+                self._panel.plots.show(now)
                 self._show_layers()
                 self._markers.expire(now)
 
@@ -209,7 +281,25 @@ class Page:
                 self._panel.show_verdict(name, verdict)
                 self._handles[name].mark(verdict.reachable)
 
+    def _check_sketch(self) -> None:
+        if self._arm is None:
+            return
+        try:
+            sketch: Sketch | str = self._panel.sketch.sketch()
+        except ValueError as error:
+            sketch = str(error)
+        if sketch == self._checked_sketch:
+            return
+        self._checked_sketch = sketch
+        if isinstance(sketch, str):
+            self._sketch_verdict = Verdict(False, sketch)
+        else:
+            self._sketch_verdict = check_sketch(self._arm, sketch)
+        self._panel.sketch.show_verdict(self._sketch_verdict)
+
     def _show_layers(self) -> None:
+        self._show_sketch()
+        self._markers.show("obstacles", self._panel.obstacles.value)
         self._markers.show("workspace", self._panel.workspace.value)
         self._markers.show("path", self._panel.path.value)
         for handle in self._handles.values():
@@ -223,6 +313,23 @@ class Page:
         else:
             self._trail_handle.points = pairs
         self._trail_handle.visible = self._panel.trail.value
+
+    def _show_sketch(self) -> None:
+        sketch = self._checked_sketch
+        points: np.ndarray = np.empty((0, 3))
+        if isinstance(sketch, Sketch) and self._panel.sketch.preview.value:
+            points = outline(sketch)
+        wanted = len(points) > 1 and bool(np.all(np.isfinite(points)))
+        if wanted:
+            pairs = np.stack([points[:-1], points[1:]], axis=1)
+            if self._sketch_lines is None:
+                self._sketch_lines = self._server.scene.add_line_segments(
+                    "/sketch", pairs, _SKETCH_COLOUR, thickness=0.003
+                )
+            elif not np.array_equal(self._sketch_lines.points, pairs.astype(np.float32)):
+                self._sketch_lines.points = pairs
+        if self._sketch_lines is not None:
+            self._sketch_lines.visible = wanted
 
     def _on_drag(self, name: str) -> Callable[[Vector], None]:
         return lambda point: self._panel.set_target(name, point)

@@ -6,9 +6,14 @@ from typing import Literal
 
 import viser
 
-from manipulator3d_dashboard.arm_state import ArmState, Command, Mode, sensible_commands
+from manipulator3d_dashboard.arm_state import ArmState, Command, Mode, can_jog, sensible_commands
+from manipulator3d_dashboard.jog_panel import JogPanel
+from manipulator3d_dashboard.markdown import escape
+from manipulator3d_dashboard.plot_panel import PlotPanel
 from manipulator3d_dashboard.pose import Vector
-from manipulator3d_dashboard.state_text import escape, fault_text, figures_text, mode_html
+from manipulator3d_dashboard.request import Request, SpeedChange
+from manipulator3d_dashboard.sketch_panel import SketchPanel
+from manipulator3d_dashboard.state_text import fault_text, figures_text, lights_html, mode_html
 from manipulator3d_dashboard.target import Verdict
 
 _RANGE = 2.0
@@ -31,9 +36,11 @@ _BUTTONS: dict[Command, tuple[str, _Colour, viser.IconName, str]] = {
     Command.RESET: ("RESET", "violet", viser.Icon.REFRESH, "Clear the fault; nothing moves until the next task"),
     Command.HOME: ("HOME", "gray", viser.Icon.HOME, "Find the home switches of the joints"),
     Command.GRIPPER: ("GRIPPER", "gray", viser.Icon.MAGNET, "Close or open the gripper"),
+    Command.DRAW: ("DRAW", "green", viser.Icon.PENCIL, "Move the tool along the shape"),
 }
 
-_TOP_BUTTONS = [command for command in _BUTTONS if command not in (Command.HOME, Command.GRIPPER)]
+_IN_TABS = (Command.HOME, Command.GRIPPER, Command.DRAW)
+_TOP_BUTTONS = [command for command in _BUTTONS if command not in _IN_TABS]
 
 
 class Panel:
@@ -41,7 +48,7 @@ class Panel:
 
     Args:
         gui: of viser.
-        on_command: called in viser's thread when a button is pressed.
+        on_request: called in viser's thread when a button is pressed or held, or the speed is changed.
         on_target: called in viser's thread with START or GOAL and the new point, m, when someone edits a field.
         on_theme: called in viser's thread with the browser that wants the other theme.
     """
@@ -49,16 +56,17 @@ class Panel:
     def __init__(
         self,
         gui: viser.GuiApi,
-        on_command: Callable[[Command], None],
+        on_request: Callable[[Request], None],
         on_target: Callable[[str, Vector], None],
         on_theme: Callable[[viser.ClientHandle], None],
     ) -> None:
         self._gui = gui
-        self._on_command = on_command
+        self._on_request = on_request
         self._on_target = on_target
         self._buttons: dict[Command, viser.GuiButtonHandle] = {}
-        self._shown: tuple[str, str, frozenset[Command], bool] | None = None
+        self._shown: tuple[str, str, str, frozenset[Command], bool] | None = None
         self._mode = gui.add_html("")
+        self._lights = gui.add_html("")
         for command in _TOP_BUTTONS:
             self._add_button(command)
         # below the buttons, so that none of them moves when a fault comes up
@@ -75,8 +83,14 @@ class Panel:
                 max=1.0,
                 step=0.05,
                 initial_value=1.0,
-                hint="fraction of the arm's limits, from the next PLAY on",
+                hint="fraction of the planned speed, at once",
             )
+
+            @self._speed.on_update
+            async def _(event: viser.GuiEvent[viser.GuiSliderHandle]) -> None:
+                if event.client is not None:
+                    on_request(SpeedChange(float(event.target.value)))
+
         gui.main_panel.dock_right()
         gui.main_panel.set_width(_WIDTH)
         side = gui.add_panel()
@@ -84,21 +98,37 @@ class Panel:
             self._figures = gui.add_markdown("")
             self._add_button(Command.GRIPPER)
             self._add_button(Command.HOME)
+            with gui.add_folder("Lengths, limits, masses", expand_by_default=False):
+                self._arm = gui.add_markdown("No `robot_description` yet.")
+        with side.add_tab("Jog"):
+            self.jog = JogPanel(gui, on_request)
+        with side.add_tab("Draw"):
+            self.sketch = SketchPanel(gui)
+            self._add_button(Command.DRAW)
         with side.add_tab("View"):
             self.ghost = gui.add_checkbox("commanded arm", False, hint="translucent: where the arm is told to be")
             self.workspace = gui.add_checkbox("workspace", False, hint="what the tool point reaches")
             self.path = gui.add_checkbox("planned path", True)
             self.trail = gui.add_checkbox("travelled path", True, hint="of the last seconds")
+            self.obstacles = gui.add_checkbox("obstacles", True)
             self.targets = gui.add_checkbox("START and GOAL", True)
-            theme = gui.add_button("dark / light", icon=viser.Icon.SUN_MOON, hint="in this browser")
+            self._theme = gui.add_button("dark / light", icon=viser.Icon.SUN_MOON, hint="in this browser")
+        with side.add_tab("Plots"):
+            self.plots = PlotPanel(gui)
         with side.add_tab("Faults"):
             self._log = gui.add_markdown("Nothing so far.")
+            self._health = gui.add_markdown("No diagnostics yet.")
         side.float(x=15, y=-15, width=_WIDTH)
 
-        @theme.on_click
+        @self._theme.on_click
         async def _(event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
             if event.client is not None:
                 on_theme(event.client)
+
+    @property
+    def theme_id(self) -> str:
+        """Id of the button for dark and light."""
+        return self._theme._impl.uuid
 
     @property
     def cycles(self) -> int:
@@ -123,15 +153,17 @@ class Panel:
         sign = "✓" if verdict.reachable else "✗"
         self._verdicts[name].content = f"{sign} {escape(verdict.text)}"
 
-    def show_state(self, state: ArmState, targets_reachable: bool) -> None:
+    def show_state(self, state: ArmState, targets_reachable: bool, sketch_reachable: bool) -> None:
         """Bring the headline and the buttons up to date; cheap when nothing changed."""
-        headline, fault = mode_html(state), fault_text(state)
-        sensible = sensible_commands(state, targets_reachable)
-        shown = (headline, fault, sensible, state.gripper_closed)
+        headline, lights, fault = mode_html(state), lights_html(state), fault_text(state)
+        sensible = sensible_commands(state, targets_reachable, sketch_reachable)
+        self.jog.enable(can_jog(state))
+        shown = (headline, lights, fault, sensible, state.gripper_closed)
         if shown == self._shown:
             return
         self._shown = shown
         self._mode.content = headline
+        self._lights.content = lights
         self._fault.content = f"⚠ {fault}"
         self._fault.visible = bool(fault)
         for command, button in self._buttons.items():
@@ -145,9 +177,14 @@ class Panel:
         """Bring the figures up to date."""
         self._set(self._figures, figures_text(state, tool))
 
-    def show_log(self, text: str) -> None:
-        """Bring the log of faults up to date."""
-        self._set(self._log, text)
+    def show_log(self, faults: str, health: str) -> None:
+        """Bring the log of faults and the diagnostics up to date."""
+        self._set(self._log, faults)
+        self._set(self._health, health)
+
+    def show_arm(self, text: str) -> None:
+        """Say what is known of the arm itself."""
+        self._set(self._arm, text)
 
     def _set(self, handle: viser.GuiMarkdownHandle, text: str) -> None:
         if handle.content != text:
@@ -160,7 +197,7 @@ class Panel:
 
         @button.on_click
         async def _(_event: viser.GuiEvent[viser.GuiButtonHandle]) -> None:
-            self._on_command(command)
+            self._on_request(command)
 
     def _add_target(self, name: str) -> None:
         low, high = (-_RANGE, -_RANGE, -_RANGE), (_RANGE, _RANGE, _RANGE)

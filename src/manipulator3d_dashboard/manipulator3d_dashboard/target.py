@@ -11,6 +11,7 @@ from manipulator3d_kinematics import ArmModel, IkStatus, inverse_kinematics
 # Points of the documented mission, for a reach of 0.40 m.
 _START: Vector = (0.25, -0.15, 0.06)
 _GOAL: Vector = (0.20, 0.20, 0.08)
+_CENTRE: Vector = (0.25, 0.0, 0.12)
 _REACH = 0.40
 
 
@@ -28,14 +29,20 @@ def default_targets(arm: ArmModel) -> tuple[Vector, Vector]:
     return _scaled(_START, scale), _scaled(_GOAL, scale)
 
 
+def default_centre(arm: ArmModel) -> Vector:
+    """Give a place to draw at that suits the size of an arm, in m."""
+    return _scaled(_CENTRE, (arm.upper_arm + arm.forearm) / _REACH)
+
+
 def check_target(arm: ArmModel, point: Vector) -> Verdict:
     """Ask the kinematics for a target in m, in the arm's base."""
     if not all(math.isfinite(number) for number in point):
         return Verdict(False, "not a number; give x, y and z in m")
     result = inverse_kinematics(arm, point)
+    norm = f"norm {math.hypot(*point):.3f} m"
     if result.status != IkStatus.REACHED:
-        return Verdict(False, result.message)
-    return Verdict(True, f"reachable, {math.hypot(*point):.3f} m from the base")
+        return Verdict(False, f"{norm}: {result.message}")
+    return Verdict(True, f"{norm}, reachable")
 
 
 def refusal(arm: ArmModel | None, start: Vector, goal: Vector) -> str:

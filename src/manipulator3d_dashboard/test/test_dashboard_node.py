@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node against a stand-in for the stack, over real ROS."""
 
+import itertools
 import os
 import signal
 import socket
@@ -12,6 +13,8 @@ from collections.abc import Callable, Iterator
 import domain_coordinator
 import pytest
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import TwistStamped
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.executors import SingleThreadedExecutor
@@ -19,14 +22,15 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Float64, String
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
 from manipulator3d_dashboard.arm_state import Command
+from manipulator3d_dashboard.jog import JogAxis, JogBeat, JogRelease
 from manipulator3d_dashboard.nodes.dashboard_node import DashboardNode
 from manipulator3d_description.robot_description import robot_description
-from manipulator3d_interfaces.action import Home, PickPlace
+from manipulator3d_interfaces.action import DrawPath, Home, PickPlace
 from manipulator3d_interfaces.msg import ArmStatus, HardwareStatus
 from manipulator3d_node.error_code import ErrorCode
 
@@ -48,6 +52,10 @@ class StandIn(Node):
         self.calls: list[str] = []
         self.goals: list[PickPlace.Goal] = []
         self.refusal = ""
+        self.speeds: list[float] = []
+        self.twists: list[TwistStamped] = []
+        self.joint_jogs: list[JointState] = []
+        self.drawings: list[DrawPath.Goal] = []
         self.outcome: Future | None = None
         self.description = self.create_publisher(String, "robot_description", LATCHED)
         self.joint_states = self.create_publisher(JointState, "joint_states", 10)
@@ -64,6 +72,11 @@ class StandIn(Node):
             self, PickPlace, "pick_place", self._pick_place, cancel_callback=lambda _handle: CancelResponse.ACCEPT
         )
         ActionServer(self, Home, "home", self._home)
+        ActionServer(self, DrawPath, "draw_path", self._draw)
+        self.create_subscription(Float64, "speed_scale", lambda message: self.speeds.append(message.data), 10)
+        self.create_subscription(TwistStamped, "jog_twist", self.twists.append, 10)
+        self.create_subscription(JointState, "jog_joints", self.joint_jogs.append, 10)
+        self.diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
 
     def _answer(self, call: str, answer: Trigger.Response) -> Trigger.Response:
         self.calls.append(call)
@@ -80,6 +93,11 @@ class StandIn(Node):
         else:
             handle.abort()
         return PickPlace.Result(success=False, error_code=int(code), message=message)
+
+    def _draw(self, handle: ServerGoalHandle) -> DrawPath.Result:
+        self.drawings.append(handle.request)
+        handle.abort()
+        return DrawPath.Result(error_code=int(ErrorCode.PATH_UNREACHABLE), message="the circle leaves the workspace")
 
     def _home(self, handle: ServerGoalHandle) -> Home.Result:
         self.calls.append("home")
@@ -135,7 +153,9 @@ def running(domain: str) -> Iterator[Bench]:
     bench.wait(lambda: bench.dashboard._page._arm is not None)
     bench.wait(lambda: all(service.service_is_ready() for service in client._services.values()))
     bench.wait(lambda: client._gripper.service_is_ready() and client._pick_place.server_is_ready())
-    bench.wait(client._home.server_is_ready)
+    bench.wait(lambda: client._home.server_is_ready() and client._draw.server_is_ready())
+    heard = (client._speed, bench.dashboard._jog._twist, bench.dashboard._jog._joints)
+    bench.wait(lambda: all(publisher.get_subscription_count() for publisher in heard))
     yield bench
     bench.close()
     rclpy.try_shutdown()
@@ -144,7 +164,8 @@ def running(domain: str) -> Iterator[Bench]:
 @pytest.fixture
 def bench(running: Bench) -> Iterator[Bench]:
     running.stand_in.calls.clear()
-    running.stand_in.goals.clear()
+    for kept in ("goals", "speeds", "twists", "joint_jogs", "drawings"):
+        getattr(running.stand_in, kept).clear()
     running.stand_in.refusal = ""
     running.dashboard._page.log._entries.clear()
     yield running
@@ -242,9 +263,99 @@ def test_play_sends_what_the_fields_say(bench: Bench) -> None:
     bench.wait(lambda: bench.stand_in.goals)
     (goal,) = bench.stand_in.goals
     point = goal.pick.point
-    assert (point.x, point.y, point.z, goal.cycles, goal.speed_scale) == (0.25, -0.1, 0.08, 4, 0.5)
+    assert (point.x, point.y, point.z, goal.cycles) == (0.25, -0.1, 0.08, 4)
+    assert goal.speed_scale == 0.0, "0 asks for the planned speed; the field goes to speed_scale, which counts at once"
+    bench.wait(lambda: bench.stand_in.speeds == [0.5])
     assert goal.approach_height != goal.approach_height, "NaN asks for the server's default"
     bench.wait(lambda: bench.dashboard._client.cycle == 1)
+
+
+def test_a_held_jog_button_streams_velocities_and_its_release_a_zero(bench: Bench) -> None:
+    stand_in, node = bench.stand_in, bench.dashboard
+    bench.dashboard._page._panel.jog._speed.value = 0.5
+    node._on_request(JogBeat(1, JogAxis(joint=False, index=2, sign=-1)))
+    bench.wait(lambda: stand_in.twists)
+    # half of 0.2 m/s
+    linear = stand_in.twists[0].twist.linear
+    assert (linear.x, linear.y, linear.z, stand_in.twists[0].header.frame_id) == (0.0, 0.0, -0.1, "base_link")
+    node._on_request(JogRelease(1))
+    bench.wait(lambda: len(stand_in.twists) == 2)
+    assert stand_in.twists[1].twist.linear.z == 0.0
+    node._on_request(JogBeat(1, JogAxis(joint=True, index=1, sign=1)))
+    bench.wait(lambda: stand_in.joint_jogs)
+    assert stand_in.joint_jogs[0].name == ["base_yaw", "shoulder_pitch", "elbow_pitch"]
+    assert list(stand_in.joint_jogs[0].velocity) == [0.0, 0.5, 0.0]
+    node._on_request(JogRelease(1))
+    bench.wait(lambda: len(stand_in.joint_jogs) == 2)
+
+
+def test_a_second_browser_does_not_interfere_with_the_one_that_jogs(bench: Bench) -> None:
+    node, stand_in = bench.dashboard, bench.stand_in
+    for browser, sign in ((1, 1), (2, -1), (1, 1)):
+        node._on_request(JogBeat(browser, JogAxis(joint=False, index=0, sign=sign)))
+    node._on_request(JogRelease(2))
+    node._on_request(JogRelease(1))
+    bench.wait(lambda: stand_in.twists and stand_in.twists[-1].twist.linear.x == 0.0)
+    assert [message.twist.linear.x > 0.0 for message in stand_in.twists] == [True, True, False]
+
+
+def test_draw_sends_the_shape_and_a_failure_is_logged(bench: Bench) -> None:
+    bench.press(Command.DRAW)
+    bench.wait(lambda: "draw\\_path: PATH\\_UNREACHABLE: the circle leaves the workspace" in bench.log)
+    (goal,) = bench.stand_in.drawings
+    assert (goal.shape, list(goal.size), goal.repeat) == (DrawPath.Goal.CIRCLE, [0.05], 1)
+    at, turn = goal.plane.pose.position, goal.plane.pose.orientation
+    assert (at.x, at.y, at.z, turn.w, turn.x) == (0.25, 0.0, 0.12, 1.0, 0.0)
+
+
+def test_a_shape_out_of_reach_is_refused_with_its_place(bench: Bench) -> None:
+    sketch = bench.dashboard._page._panel.sketch
+    sketch.put_centre((0.9, 0.0, 0.12))
+    bench.press(Command.DRAW)
+    bench.wait(lambda: "DRAW refused: at (0.950, 0.000, 0.120) m: " in bench.log)
+    bench.wait(lambda: bench.dashboard._page._panel._buttons[Command.DRAW].disabled)
+    sketch.put_centre((0.25, 0.0, 0.12))
+    assert bench.stand_in.drawings == []
+
+
+def test_diagnostics_become_a_light_and_a_table(bench: Bench) -> None:
+    panel = bench.dashboard._page._panel
+    worn = DiagnosticStatus(level=DiagnosticStatus.WARN, name="bridge: serial", message="2 bad frames")
+    worn.values = [KeyValue(key="line load (%)", value="27.5")]
+    report = DiagnosticArray(status=[worn])
+    bench.wait(lambda: "2 bad frames" in panel._health.content, lambda: bench.stand_in.diagnostics.publish(report))
+    assert "⚠ bridge: serial" in panel._health.content
+    assert 'data-light="diagnostics" style="color:#f08c00"' in panel._lights.content
+    assert panel.plots._histories[2].columns(1, time.monotonic())[1][-1] == 27.5
+
+
+def test_plots_show_the_tracking_error_at_the_time_of_the_measurement(bench: Bench) -> None:
+    page, stand_in = bench.dashboard._page, bench.stand_in
+    names = ["base_yaw", "shoulder_pitch", "elbow_pitch"]
+    page._panel.plots._wanted.value = True
+    at = itertools.count(1000)
+
+    def publish() -> None:
+        second = next(at)
+        # the command grows by 0.01 rad/s; half way between two commands the arm lags by 1 mrad
+        for tenths in (0, 1):
+            commanded = JointState(name=names, position=[0.01 * (second + 0.1 * tenths), 0.0, 0.0])
+            commanded.header.stamp.sec, commanded.header.stamp.nanosec = second, 100_000_000 * tenths
+            stand_in.joint_commands.publish(commanded)
+        measured = JointState(name=names, position=[0.01 * (second + 0.05) - 1e-3, 0.0, 0.0], velocity=[0.01, 0.0, 0.0])
+        measured.header.stamp.sec, measured.header.stamp.nanosec = second, 50_000_000
+        stand_in.joint_states.publish(measured)
+
+    plots = page._panel.plots
+
+    def errors() -> list[float]:
+        return plots._histories[0].columns(3, 0.0)[1].tolist()
+
+    bench.wait(errors, publish)
+    bench.wait(lambda: plots._plots[1].data[1][-1] == 0.01, publish)
+    assert errors() == pytest.approx([-1.0] * len(errors()), abs=1e-6)
+    plots._wanted.value = False
+    bench.wait(lambda: stand_in.joint_commands.get_subscription_count() == 0)
 
 
 def test_play_with_an_unreachable_start_sends_nothing_and_says_why(bench: Bench) -> None:

@@ -29,7 +29,7 @@ def urdf() -> str:
 
 @pytest.fixture
 def page() -> Iterator[Page]:
-    page = Page("127.0.0.1", 0, "", lambda _command: None)
+    page = Page("127.0.0.1", 0, "", "", lambda _request: None)
     yield page
     page.close()
 
@@ -136,7 +136,7 @@ def test_markers_that_came_before_the_robot_are_drawn_with_it(page: Page, urdf: 
 
 def test_each_command_has_a_button_that_calls_back_with_it() -> None:
     pressed: queue.SimpleQueue[Command] = queue.SimpleQueue()
-    page = Page("127.0.0.1", 0, "", pressed.put)
+    page = Page("127.0.0.1", 0, "", "", pressed.put)
     try:
         for command in Command:
             # assigning presses the button, and viser calls back from its own thread

@@ -6,19 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from action_msgs.msg import GoalStatus
-from geometry_msgs.msg import PointStamped
+from geometry_msgs.msg import Point, PointStamped, Quaternion
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.task import Future
+from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
 from manipulator3d_dashboard.arm_state import Command
-from manipulator3d_dashboard.page import Task
 from manipulator3d_dashboard.pose import Vector
+from manipulator3d_dashboard.request import Task
+from manipulator3d_dashboard.sketch import Sketch
 from manipulator3d_dashboard.state_text import code_name
-from manipulator3d_interfaces.action import Home, PickPlace
+from manipulator3d_interfaces.action import DrawPath, Home, PickPlace
 from manipulator3d_node.error_code import ErrorCode
 
 _ANSWER_LIMIT = 5.0
@@ -50,6 +52,8 @@ class ArmClient:
         self._gripper: Client = node.create_client(SetBool, "set_gripper")
         self._pick_place: ActionClient = ActionClient(node, PickPlace, "pick_place")
         self._home: ActionClient = ActionClient(node, Home, "home")
+        self._draw: ActionClient = ActionClient(node, DrawPath, "draw_path")
+        self._speed = node.create_publisher(Float64, "speed_scale", 10)
         self._waiting: dict[Future, tuple[str, float, Client | None]] = {}
         self._running: ClientGoalHandle | None = None
         self._homing: ClientGoalHandle | None = None
@@ -66,18 +70,22 @@ class ArmClient:
         """Close or open the gripper."""
         self._call(self._gripper, SetBool.Request(data=closed), "set_gripper")
 
+    def set_speed(self, fraction: float) -> None:
+        """Run the present motion, and later ones, at a fraction of their planned speed."""
+        self._speed.publish(Float64(data=fraction))
+
     def play(self, task: Task) -> None:
         """Start a pick-and-place; one that this page started before is cancelled first and comes to rest."""
         if self._running is not None:
             self._next = task
             self._running.cancel_goal_async()
             return
+        self.set_speed(task.speed)
         goal = PickPlace.Goal()
         goal.pick = _stamped(task.start)
         goal.place = _stamped(task.goal)
         goal.approach_height = float("nan")
         goal.elbow = PickPlace.Goal.AUTO
-        goal.speed_scale = task.speed
         goal.cycles = task.cycles
         goal.dwell = _DWELL
         self._send(self._pick_place, goal, "pick_place", self._on_pick_place_accepted, self._on_feedback)
@@ -85,6 +93,16 @@ class ArmClient:
     def home(self) -> None:
         """Start homing."""
         self._send(self._home, Home.Goal(), "home", self._on_home_accepted, None)
+
+    def draw(self, sketch: Sketch) -> None:
+        """Start drawing."""
+        goal = DrawPath.Goal(shape=int(sketch.kind), size=list(sketch.size), closed=sketch.closed)
+        position, (w, x, y, z) = sketch.pose
+        goal.plane.pose.position = _point(position)
+        goal.plane.pose.orientation = Quaternion(w=w, x=x, y=y, z=z)
+        goal.points = [_point(point) for point in sketch.points]
+        goal.corner_radius, goal.speed, goal.repeat = sketch.corner_radius, sketch.speed, sketch.rounds
+        self._send(self._draw, goal, "draw_path", self._on_draw_accepted, None)
 
     def check_answers(self) -> None:
         """Give up requests that were not answered in time; to be called now and then."""
@@ -144,6 +162,12 @@ class ArmClient:
     def _on_feedback(self, message: Any) -> None:
         self.cycle = message.feedback.cycle
 
+    def _on_draw_accepted(self, name: str, handle: ClientGoalHandle) -> None:
+        if not handle.accepted:
+            self._tell(f"{name}: the motion server did not take the goal; look at its log")
+            return
+        handle.get_result_async().add_done_callback(lambda future: self._tell_end(name, future))
+
     def _on_home_accepted(self, name: str, handle: ClientGoalHandle) -> None:
         if not handle.accepted:
             self._tell(f"{name}: the arm's driver did not take the goal; look at its log")
@@ -164,6 +188,9 @@ class ArmClient:
 
 
 def _stamped(point: Vector) -> PointStamped:
-    message = PointStamped()
-    message.point.x, message.point.y, message.point.z = point
-    return message
+    return PointStamped(point=_point(point))
+
+
+def _point(point: Vector) -> Point:
+    x, y, z = point
+    return Point(x=x, y=y, z=z)

@@ -4,13 +4,17 @@
 import math
 
 import numpy as np
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker as MarkerMessage
 
+from manipulator3d_dashboard.health import Level, Report
 from manipulator3d_dashboard.marker import Marker, MarkerKind
 from manipulator3d_dashboard.pose import Pose
 
 _KINDS = frozenset(MarkerKind)
+_LEVELS = frozenset(Level)
 
 
 def joint_positions(message: JointState) -> dict[str, float]:
@@ -20,6 +24,27 @@ def joint_positions(message: JointState) -> dict[str, float]:
         for name, position in zip(message.name, message.position, strict=False)
         if math.isfinite(position)
     }
+
+
+def joint_velocities(message: JointState) -> dict[str, float]:
+    """Velocities by joint name; what is not finite is left out."""
+    return {
+        name: velocity
+        for name, velocity in zip(message.name, message.velocity, strict=False)
+        if math.isfinite(velocity)
+    }
+
+
+def seconds(stamp: Time) -> float:
+    """A time stamp in s."""
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def report_from_message(message: DiagnosticStatus) -> Report:
+    """Take one entry of the diagnostics."""
+    level = message.level[0] if isinstance(message.level, bytes) else message.level
+    known = Level(level) if level in _LEVELS else Level.ERROR
+    return Report(message.name, known, message.message, {entry.key: entry.value for entry in message.values})
 
 
 def marker_from_message(message: MarkerMessage) -> Marker | None:
