@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from ruckig import InputParameter, Ruckig, Trajectory
 
-from manipulator3d_control.joint_path import plan_joint_path
-from manipulator3d_control.mission import Move, timed_move
+from manipulator3d_control.joint_path import plan_joint_motion
+from manipulator3d_control.motion import Motion
+from manipulator3d_control.motion_player import MotionPlayer
 from manipulator3d_control.path import PathError
-from manipulator3d_control.path_bounds import rest_to_rest_duration
-from manipulator3d_control.path_player import PathPlayer
-from manipulator3d_control.tool_line import plan_tool_line
+from manipulator3d_control.path_motion import motion_along
+from manipulator3d_control.tool_path import plan_tool_line
 from manipulator3d_kinematics import ArmModel, forward_kinematics
 
 _POINTS = (
@@ -47,16 +47,16 @@ def rows() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _planned(arm: ArmModel, points: np.ndarray) -> tuple[list[Move], float]:
+def _planned(arm: ArmModel, points: np.ndarray) -> tuple[list[Motion], float]:
     times = []
     for _ in range(_ROUNDS):
         started = time.perf_counter()
         moves, joints, tool = [], arm.home, forward_kinematics(arm, arm.home)
         for point in points:
             line = plan_tool_line(arm, tool, point, joints)
-            moves.append(timed_move(arm, 0, line))
-            joints, tool = line.joints(line.length), point
-        moves.append(timed_move(arm, 0, plan_joint_path(arm, joints, arm.home)))
+            moves.append(motion_along(arm, line))
+            joints, tool = line.end, point
+        moves.append(plan_joint_motion(arm, joints, arm.home))
         times.append(time.perf_counter() - started)
     return moves, statistics.median(times)
 
@@ -78,13 +78,13 @@ def _random_missions(arm: ArmModel) -> list[np.ndarray]:
     return missions
 
 
-def _duration(moves: list[Move]) -> float:
-    return sum(rest_to_rest_duration(move.path.length, move.bounds) for move in moves)
+def _duration(moves: list[Motion]) -> float:
+    return sum(move.duration for move in moves)
 
 
 def _ruckig_duration(arm: ArmModel, points: np.ndarray) -> float:
     moves, _ = _planned(arm, points)
-    stops = [arm.home, *(move.path.joints(move.path.length) for move in moves)]
+    stops = [arm.home, *(move.sample(move.duration).position for move in moves)]
     total = 0.0
     for start, end in itertools.pairwise(stops):
         request, law = InputParameter(3), Trajectory(3)
@@ -96,13 +96,10 @@ def _ruckig_duration(arm: ArmModel, points: np.ndarray) -> float:
     return total
 
 
-def _limit_rows(arm: ArmModel, moves: list[Move]) -> list[dict[str, Any]]:
+def _limit_rows(arm: ArmModel, moves: list[Motion]) -> list[dict[str, Any]]:
     dt, largest = 0.001, np.zeros(3)
     for move in moves:
-        player, positions = PathPlayer(move.path, move.bounds), []
-        while not player.finished:
-            positions.append(player.advance(dt).position)
-        derivative = np.array(positions)
+        derivative = move.sample(np.arange(0.0, move.duration, dt)).position
         for order, limit in enumerate((arm.velocity, arm.acceleration, arm.jerk)):
             derivative = np.diff(derivative, axis=0) / dt
             largest[order] = max(largest[order], float(np.max(np.abs(derivative) / limit)))
@@ -112,8 +109,8 @@ def _limit_rows(arm: ArmModel, moves: list[Move]) -> list[dict[str, Any]]:
     ]
 
 
-def _tick_row(moves: list[Move]) -> dict[str, Any]:
-    player = PathPlayer(moves[0].path, moves[0].bounds)
+def _tick_row(moves: list[Motion]) -> dict[str, Any]:
+    player = MotionPlayer(ArmModel.profile("capstone"), moves[0])
     times = []
     while not player.finished:
         started = time.perf_counter()

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from manipulator3d_control.path import Array
+from manipulator3d_control.piecewise_polynomial import Array
 
 
 class Ball:

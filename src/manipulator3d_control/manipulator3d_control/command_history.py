@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from manipulator3d_control.path import Array
+from manipulator3d_control.piecewise_polynomial import Array
 
 _KEPT_S = 2.0
 

@@ -11,7 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from manipulator3d_control.path_player import PathPlayer, Setpoint
+from manipulator3d_control.motion import Setpoint
+from manipulator3d_control.motion_player import MotionPlayer
 
 _IDLE_POLL_S = 0.1
 # a receiver without commands for so long has brought the arm to rest and takes the next command for a new stream
@@ -27,7 +28,7 @@ Done = Callable[[bool], None]
 
 
 class CommandStream:
-    """Plays paths and rests; one at a time, for one goal at a time.
+    """Plays motions and rests; one at a time, for one goal at a time.
 
     Args:
         publish: called with the time at which a setpoint applies, s, and the setpoint.
@@ -50,7 +51,7 @@ class CommandStream:
         self._paused = False
         self._interrupted = False
         self._hold: Setpoint | None = None
-        self._player: PathPlayer | None = None
+        self._player: MotionPlayer | None = None
         self._rest_left = 0.0
         self._done: Done | None = None
         self._stamp = 0.0
@@ -98,9 +99,15 @@ class CommandStream:
 
     @property
     def progress(self) -> float:
-        """Fraction of the present path, 0 to 1."""
+        """Fraction of the present motion's time, 0 to 1."""
         player = self._player
         return 0.0 if player is None else player.progress
+
+    @property
+    def motion_time(self) -> float:
+        """Time of the present motion that has been commanded, s."""
+        player = self._player
+        return 0.0 if player is None else player.time
 
     def start(self) -> None:
         """Start the thread."""
@@ -134,8 +141,8 @@ class CommandStream:
             self._active = False
             self._woken.clear()
 
-    def play(self, player: PathPlayer, done: Done) -> None:
-        """Run along a path from rest; `done` is told, from the stream's thread, whether its end was reached."""
+    def play(self, player: MotionPlayer, done: Done) -> None:
+        """Run a motion from rest; `done` is told, from the stream's thread, whether its end was reached."""
         with self._lock:
             player.change_speed(self._speed_scale * self._goal_scale)
             if self._paused or self._interrupted:
@@ -229,7 +236,7 @@ class CommandStream:
         self._stamp = self._now() + self._lead + _RESTART_AFTER_S
 
     def _advance(self) -> bool | None:
-        """Take the present path or rest one tick further; tells its outcome when it is done."""
+        """Take the present motion or rest one tick further; tells its outcome when it is done."""
         if self._done is None:
             return None
         if self._player is not None:

@@ -1,44 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths in joint space: all joints start and end together."""
+"""Paths and motions in joint space: all joints start and end together."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 
-from manipulator3d_control.path import Array, PathError
+from manipulator3d_control.motion import Motion
+from manipulator3d_control.path import Path, PathError, path_through
+from manipulator3d_control.piecewise_polynomial import Array
+from manipulator3d_control.point_to_point import point_to_point
 from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics
 
 _SAMPLE_SPACING_RAD = 0.02
 _FLOOR_TOLERANCE_M = 1e-9
 
 
-@dataclass(frozen=True)
-class JointPath:
-    """A straight line in joint space.
-
-    Attributes:
-        start, end: shape (3,), rad.
-    """
-
-    start: Array
-    end: Array
-
-    @property
-    def length(self) -> float:
-        """Largest angle that a joint turns, rad."""
-        return float(np.max(np.abs(self.end - self.start)))
-
-    def joints(self, s: float) -> Array:
-        """Joint angles at s, shape (3,), rad."""
-        return self.start + self.slope(s) * s
-
-    def slope(self, s: float) -> Array:
-        """First derivative of the joint angles by s, shape (3,)."""
-        return (self.end - self.start) / self.length if self.length > 0.0 else np.zeros(3)
-
-
-def plan_joint_path(arm: ArmModel, start: Array, end: Array) -> JointPath:
-    """Make the path from one position to another and check it for limits and floor.
+def plan_joint_path(arm: ArmModel, start: Array, end: Array) -> Path:
+    """Make the straight line in joint space from one position to another and check it for limits and floor.
 
     Args:
         arm: the arm.
@@ -48,6 +26,38 @@ def plan_joint_path(arm: ArmModel, start: Array, end: Array) -> JointPath:
         PathError: `end` is outside a joint's limits, or tool or elbow would go below the floor on the way; the start is
             where the arm is, and may be on the wrong side of either.
     """
+    start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    _check_target(arm, end)
+    path = joint_line(start, end)
+    _check_floor(arm, lambda fractions: path.joints(fractions * path.length), path.length)
+    return path
+
+
+def plan_joint_motion(arm: ArmModel, start: Array, end: Array) -> Motion:
+    """Plan the quickest motion from one position to another and check it for limits and floor.
+
+    Args, Raises: as plan_joint_path.
+    """
+    start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    _check_target(arm, end)
+    motion = point_to_point(arm, start, end)
+    # on the way the joints may turn more unevenly than on the straight line, but none turns back
+    turned = float(np.sum(np.abs(end - start)))
+    _check_floor(arm, lambda fractions: motion.sample(fractions * motion.duration).position, turned)
+    return motion
+
+
+def joint_line(start: Array, end: Array) -> Path:
+    """Make the straight line in joint space, unchecked; its parameter is the largest angle that a joint turns."""
+    length = float(np.max(np.abs(end - start)))
+    if length == 0.0:
+        return Path.standing(start)
+    states = np.zeros((4, 2, 3))
+    states[0], states[1] = (start, end), (end - start) / length
+    return path_through(np.array([0.0, length]), states)
+
+
+def _check_target(arm: ArmModel, end: Array) -> None:
     for name, angle, lower, upper in zip(arm.joint_names, end, arm.lower, arm.upper, strict=True):
         if not lower <= angle <= upper:
             side, bound = ("below its lower", lower) if angle < lower else ("above its upper", upper)
@@ -56,27 +66,29 @@ def plan_joint_path(arm: ArmModel, start: Array, end: Array) -> JointPath:
                 IkStatus.JOINT_LIMIT,
                 1.0,
             )
-    path = JointPath(np.asarray(start, dtype=float), np.asarray(end, dtype=float))
-    samples = np.linspace(0.0, path.length, max(2, int(path.length / _SAMPLE_SPACING_RAD) + 2))
-    angles = path.start + np.outer(samples, path.slope(0.0))
+
+
+def _check_floor(arm: ArmModel, joints_at: Callable[[Array], Array], turned: float) -> None:
+    """Check tool and elbow at samples; `joints_at` takes fractions of the way, `turned` is the angle turned on it."""
+    fractions = np.linspace(0.0, 1.0, max(2, int(turned / _SAMPLE_SPACING_RAD) + 2))
+    angles = joints_at(fractions)
     heights = np.minimum(forward_kinematics(arm, angles)[:, 2], elbow_heights(arm, angles))
     # an arm that starts below the floor may rise from there
     lowest_allowed = min(arm.floor_z, float(heights[0])) - _FLOOR_TOLERANCE_M
     below = np.flatnonzero(heights < lowest_allowed)
     if below.size:
-        at = int(below[0])
+        fraction = float(fractions[below[0]])
         raise PathError(
             f"the joint-space path goes down to {float(heights.min()):.3f} m, below the floor at {arm.floor_z:.3f} m, "
-            f"from {samples[at] / path.length:.0%} of the way; go over a point above",
+            f"from {fraction:.0%} of the way; go over a point above",
             IkStatus.BELOW_FLOOR,
-            float(samples[at] / path.length),
+            fraction,
         )
-    return path
 
 
 def elbow_heights(arm: ArmModel, angles: Array) -> Array:
     """Heights of the elbow above the origin of the base frame, shape (N,), m, for joint angles of shape (N, 3)."""
-    theta = arm.sign * angles + arm.offset
+    theta = arm.theta(angles)
     along = arm.shoulder_offset + arm.upper_arm * np.cos(theta[:, 1])
     elbow = np.stack(
         [

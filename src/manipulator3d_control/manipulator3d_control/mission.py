@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manipulator3d_control.joint_path import plan_joint_path
-from manipulator3d_control.path import Array, Path, PathError
-from manipulator3d_control.path_bounds import PathBounds, path_bounds
+from manipulator3d_control.joint_path import plan_joint_motion
+from manipulator3d_control.motion import Motion
+from manipulator3d_control.path import PathError
+from manipulator3d_control.path_motion import motion_along
 from manipulator3d_control.phase import Phase
+from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
-from manipulator3d_control.tool_line import plan_tool_line
+from manipulator3d_control.tool_path import plan_tool_line
 from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics, inverse_kinematics
 from manipulator3d_node.error_code import ErrorCode
 
@@ -20,16 +22,15 @@ _THERE_RAD = 1e-4
 
 @dataclass(frozen=True)
 class Move:
-    """One path of a mission.
+    """One motion of a mission.
 
     Attributes:
-        phase: what it is for.
-        path, bounds: as the player takes them.
+        motion: from rest to rest.
+        phases: what it is for, and from which time of the motion on, s; the first from 0.
     """
 
-    phase: int
-    path: Path
-    bounds: PathBounds
+    motion: Motion
+    phases: tuple[tuple[Phase, float], ...]
 
 
 @dataclass(frozen=True)
@@ -149,11 +150,11 @@ def _transfer(arm: ArmModel, phase: Phase, start: tuple[Array, Array], end: tupl
     except PathError as straight:
         reason = str(straight)
     else:
-        if np.max(np.abs(line.joints(line.length) - end[1])) < _THERE_RAD:
-            return timed_move(arm, phase, line)
+        if np.max(np.abs(line.end - end[1])) < _THERE_RAD:
+            return Move(motion_along(arm, line), ((phase, 0.0),))
         reason = "the straight line ends in another branch"
     try:
-        return timed_move(arm, phase, plan_joint_path(arm, start[1], end[1]))
+        return Move(plan_joint_motion(arm, start[1], end[1]), ((phase, 0.0),))
     except PathError as around:
         raise Refusal(
             ErrorCode.PATH_UNREACHABLE,
@@ -163,20 +164,13 @@ def _transfer(arm: ArmModel, phase: Phase, start: tuple[Array, Array], end: tupl
 
 def _line(arm: ArmModel, phase: Phase, start: Array, end: Array, start_joints: Array) -> Move:
     try:
-        return timed_move(arm, phase, plan_tool_line(arm, start, end, start_joints))
+        return Move(motion_along(arm, plan_tool_line(arm, start, end, start_joints)), ((phase, 0.0),))
     except PathError as error:
         raise Refusal(ErrorCode.PATH_UNREACHABLE, f"{phase.name}: {error}") from error
 
 
 def _joint_move(arm: ArmModel, phase: Phase, start: Array, end: Array) -> Move:
     try:
-        return timed_move(arm, phase, plan_joint_path(arm, start, end))
+        return Move(plan_joint_motion(arm, start, end), ((phase, 0.0),))
     except PathError as error:
         raise Refusal(ErrorCode.PATH_UNREACHABLE, f"{phase.name}: {error}") from error
-
-
-def timed_move(arm: ArmModel, phase: int, path: Path) -> Move:
-    """Give a path its bounds; `phase` is what the move is for."""
-    if path.length == 0.0:
-        return Move(phase, path, PathBounds(1.0, 1.0, 1.0))
-    return Move(phase, path, path_bounds(arm, path))

@@ -9,9 +9,11 @@ all three sums within the limits everywhere make the time law a one-dimensional 
 from dataclasses import dataclass
 
 import numpy as np
-from ruckig import InputParameter, Ruckig, Trajectory
+from ruckig import InputParameter
 
-from manipulator3d_control.path import Array, Path
+from manipulator3d_control.path import Path
+from manipulator3d_control.piecewise_polynomial import Array, PiecewisePolynomial
+from manipulator3d_control.point_to_point import cubic_pieces, planned
 from manipulator3d_kinematics import ArmModel
 
 _SAMPLES = 201
@@ -34,13 +36,6 @@ class PathBounds:
     velocity: float
     acceleration: float
     jerk: float
-
-    def scaled(self, scale: float) -> "PathBounds":
-        """Velocity and acceleration times `scale`, above 0 to 1.
-
-        The jerk stays: with less of it, a motion that speeds up could not help to exceed its velocity when slowed down.
-        """
-        return PathBounds(self.velocity * scale, self.acceleration * scale, self.jerk)
 
 
 def path_bounds(arm: ArmModel, path: Path, tool_speed: float = np.inf) -> PathBounds:
@@ -78,6 +73,15 @@ def _cubic_bound(acceleration: Array, jerk: Array, second: Array, third: Array) 
 
 def rest_to_rest_duration(length: float, bounds: PathBounds) -> float:
     """Duration of the fastest motion over `length` from rest to rest, s."""
+    return float(planned(_request(length, bounds)).duration)
+
+
+def rest_to_rest_law(length: float, bounds: PathBounds) -> PiecewisePolynomial:
+    """The fastest law over `length` from rest to rest."""
+    return cubic_pieces(planned(_request(length, bounds)))
+
+
+def _request(length: float, bounds: PathBounds) -> InputParameter:
     request = InputParameter(1)
     request.target_position = [length]
     request.max_velocity, request.max_acceleration, request.max_jerk = (
@@ -85,13 +89,9 @@ def rest_to_rest_duration(length: float, bounds: PathBounds) -> float:
         [bounds.acceleration],
         [bounds.jerk],
     )
-    trajectory = Trajectory(1)
-    Ruckig(1).calculate(request, trajectory)
-    return float(trajectory.duration)
+    return request
 
 
 def _derivatives(path: Path) -> tuple[Array, Array, Array]:
-    s = np.linspace(0.0, path.length, _SAMPLES)
-    first = np.array([path.slope(value) for value in s])
-    second = np.gradient(first, s, axis=0, edge_order=2)
-    return first, second, np.gradient(second, s, axis=0, edge_order=2)
+    first, second, third = path.derivatives(np.linspace(0.0, path.length, _SAMPLES))[1:]
+    return first, second, third

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from manipulator3d_control.joint_path import JointPath, elbow_heights, plan_joint_path
+from manipulator3d_control.joint_path import elbow_heights, joint_line, plan_joint_path
 from manipulator3d_control.path import PathError
 from manipulator3d_control.path_bounds import path_bounds, rest_to_rest_duration
-from manipulator3d_control.tool_line import plan_tool_line
+from manipulator3d_control.tool_path import plan_tool_line
 from manipulator3d_kinematics import ArmModel, IkStatus, inverse_kinematics
 
 ARM = ArmModel.profile("capstone")
@@ -41,18 +41,20 @@ def test_the_tool_stays_on_the_line_between_the_checked_samples() -> None:
     assert line.length == pytest.approx(np.linalg.norm(end - start))
     direction = (end - start) / line.length
     for s in np.linspace(0.0, line.length, 331):
-        q = line.joints(s)
-        assert tool_point(q) == pytest.approx(start + direction * s, abs=1e-9)
+        q = line.joints([s])[0]
+        assert tool_point(q) == pytest.approx(start + direction * s, abs=1e-7)
         assert q[2] < 0.0
 
 
 def test_the_slope_of_a_line_is_the_derivative_of_its_joints() -> None:
     start, end = np.array([0.25, -0.15, 0.06]), np.array([0.10, -0.20, 0.30])
     line = plan_tool_line(ARM, start, end, joints_at(*start))
-    step = 1e-6
+    direction, step = (end - start) / line.length, 1e-6
     for s in np.linspace(0.01, line.length - 0.01, 17):
-        numerical = (line.joints(s + step) - line.joints(s - step)) / (2.0 * step)
-        assert line.slope(s) == pytest.approx(numerical, abs=1e-5)
+        numerical = (joints_at(*(start + direction * (s + step))) - joints_at(*(start + direction * (s - step)))) / (
+            2.0 * step
+        )
+        assert line.derivatives([s])[1, 0] == pytest.approx(numerical, abs=1e-5)
 
 
 def test_a_line_out_of_reach_is_refused_with_fraction_and_point() -> None:
@@ -83,16 +85,16 @@ def test_a_line_to_its_own_start_has_no_length() -> None:
     start = np.array([0.25, 0.0, 0.2])
     line = plan_tool_line(ARM, start, start, joints_at(*start))
     assert line.length == 0.0
-    assert tool_point(line.joints(0.0)) == pytest.approx(start, abs=1e-9)
-    assert not line.slope(0.0).any()
+    assert tool_point(line.start) == pytest.approx(start, abs=1e-9)
+    assert not line.derivatives([0.0])[1:].any()
 
 
 def test_a_joint_path_is_straight_in_joint_space() -> None:
     start, end = np.array([0.0, 1.2, -1.6]), np.array([1.0, 0.7, -1.2])
     path = plan_joint_path(ARM, start, end)
     assert path.length == 1.0
-    assert path.joints(0.25) == pytest.approx(start + 0.25 * (end - start))
-    assert path.joints(1.0) == pytest.approx(end)
+    assert path.joints([0.25])[0] == pytest.approx(start + 0.25 * (end - start))
+    assert path.end == pytest.approx(end)
 
 
 def test_a_joint_target_beyond_a_limit_is_refused_by_name() -> None:
@@ -120,7 +122,7 @@ def test_elbow_heights_agree_with_the_dh_table() -> None:
 
 def test_a_joint_path_is_as_fast_as_its_slowest_joint_allows() -> None:
     # shoulder alone: 1.5 rad/s, 6 rad/s², 50 rad/s³, of which a margin of 3 % is left
-    path = JointPath(np.array([0.0, 0.0, 0.0]), np.array([0.0, 1.5, 0.0]))
+    path = joint_line(np.array([0.0, 0.0, 0.0]), np.array([0.0, 1.5, 0.0]))
     v, a, j = 0.97 * 1.5, 0.97 * 6.0, 0.97 * 50.0
     assert rest_to_rest_duration(path.length, path_bounds(ARM, path)) == pytest.approx(
         1.5 / v + v / a + a / j, rel=0.01

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from manipulator3d_control.command_stream import CommandStream
-from manipulator3d_control.joint_path import plan_joint_path
-from manipulator3d_control.path_bounds import path_bounds
-from manipulator3d_control.path_player import PathPlayer, Setpoint
+from manipulator3d_control.motion import Setpoint
+from manipulator3d_control.motion_player import MotionPlayer
+from manipulator3d_control.point_to_point import point_to_point
 from manipulator3d_kinematics import ArmModel
 
 ARM = ArmModel.profile("capstone")
@@ -34,8 +34,7 @@ class Bench:
         self.stream.begin(Setpoint(ARM.home, np.zeros(3)), scale)
 
     def play(self) -> None:
-        path = plan_joint_path(ARM, ARM.home, TARGET)
-        self.stream.play(PathPlayer(path, path_bounds(ARM, path)), self.outcomes.append)
+        self.stream.play(MotionPlayer(ARM, point_to_point(ARM, ARM.home, TARGET)), self.outcomes.append)
 
     def tick(self, count: int = 1) -> None:
         for _ in range(count):

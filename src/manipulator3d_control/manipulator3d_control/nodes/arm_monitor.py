@@ -8,7 +8,7 @@ from sensor_msgs.msg import JointState
 
 from manipulator3d_control.command_history import CommandHistory
 from manipulator3d_control.nodes.motion_parameters import MotionParameters
-from manipulator3d_control.path import Array
+from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_interfaces.msg import HardwareStatus
 from manipulator3d_kinematics import ArmModel, forward_kinematics

@@ -7,7 +7,7 @@ import numpy as np
 from geometry_msgs.msg import PointStamped
 from sensor_msgs.msg import JointState
 
-from manipulator3d_control.path import Array
+from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_kinematics import ArmModel
 from manipulator3d_node.error_code import ErrorCode

@@ -10,11 +10,11 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from manipulator3d_control.command_stream import CommandStream
-from manipulator3d_control.mission import Move
+from manipulator3d_control.motion import Motion, Setpoint
+from manipulator3d_control.motion_player import MotionPlayer
 from manipulator3d_control.nodes.arm_monitor import ArmMonitor
 from manipulator3d_control.nodes.motion_parameters import MotionParameters
-from manipulator3d_control.path import Array
-from manipulator3d_control.path_player import PathPlayer, Setpoint
+from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_node.error_code import ErrorCode
 
@@ -41,13 +41,15 @@ class GoalRun:
         if self.interruption is not None:
             raise self.interruption
 
-    async def move(self, move: Move) -> None:
-        """Run along a path.
+    async def move(self, motion: Motion) -> None:
+        """Run a motion.
 
         Raises:
             Refusal: the goal was interrupted; the arm is at rest, or its driver brings it to rest.
         """
-        player = PathPlayer(move.path, move.bounds)
+        arm = self._desk.monitor.arm
+        assert arm is not None
+        player = MotionPlayer(arm, motion)
         await self._desk.played(lambda done: self._desk.stream.play(player, done))
         self._check_stream()
 

@@ -14,6 +14,7 @@ from std_srvs.srv import Trigger
 from manipulator3d_control.ball import Ball
 from manipulator3d_control.command_history import CommandHistory
 from manipulator3d_control.command_stream import CommandStream
+from manipulator3d_control.motion import Setpoint
 from manipulator3d_control.nodes.arm_monitor import ArmMonitor
 from manipulator3d_control.nodes.goal_fields import point_in_base
 from manipulator3d_control.nodes.goal_run import GoalDesk
@@ -21,7 +22,6 @@ from manipulator3d_control.nodes.motion_parameters import MotionParameters
 from manipulator3d_control.nodes.move_to_action import MoveToAction
 from manipulator3d_control.nodes.path_markers import PathMarkers
 from manipulator3d_control.nodes.pick_place_action import PickPlaceAction
-from manipulator3d_control.path_player import Setpoint
 from manipulator3d_control.phase import Phase
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_interfaces.msg import ArmStatus, HardwareStatus

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Point
 
-from manipulator3d_control.joint_path import plan_joint_path
-from manipulator3d_control.mission import timed_move
+from manipulator3d_control.joint_path import plan_joint_motion
+from manipulator3d_control.motion import Motion
 from manipulator3d_control.nodes.goal_fields import elbow_name, joint_angles, point_in_base, speed_scale
 from manipulator3d_control.nodes.goal_run import GoalDesk, end_goal
 from manipulator3d_control.nodes.path_markers import PathMarkers
-from manipulator3d_control.path import Array, Path, PathError
+from manipulator3d_control.path import PathError
+from manipulator3d_control.path_motion import motion_along
+from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
-from manipulator3d_control.tool_line import plan_tool_line
+from manipulator3d_control.tool_path import plan_tool_line
 from manipulator3d_interfaces.action import MoveTo
 from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics, inverse_kinematics
 from manipulator3d_node.error_code import ErrorCode
@@ -41,13 +43,13 @@ class MoveToAction:
                 assert arm is not None
                 scale = speed_scale(handle.request.speed_scale, self._desk.parameters.default_speed_scale)
                 start = self._desk.start_position()
-                path = self._plan(handle.request, arm, start)
+                motion = self._plan(handle.request, arm, start)
                 run.publish_feedback = lambda: self._publish_feedback(handle)
                 self._desk.start_stream(start, scale)
-                self._markers.show_path(path)
-                await run.move(timed_move(arm, 0, path))
+                self._markers.show_motion(motion)
+                await run.move(motion)
                 await run.settle()
-                target = forward_kinematics(arm, path.joints(path.length))
+                target = forward_kinematics(arm, motion.sample(motion.duration).position)
             finally:
                 self._desk.finish()
             assert self._desk.monitor.tool is not None
@@ -61,7 +63,7 @@ class MoveToAction:
         end_goal(handle, result)
         return result
 
-    def _plan(self, goal: MoveTo.Goal, arm: ArmModel, start: Array) -> Path:
+    def _plan(self, goal: MoveTo.Goal, arm: ArmModel, start: Array) -> Motion:
         elbow = elbow_name(goal.elbow)
         if goal.target_type not in (MoveTo.Goal.TARGET_POINT, MoveTo.Goal.TARGET_JOINTS):
             raise Refusal(ErrorCode.INVALID_INPUT, f"target_type is {goal.target_type}; give 0 (point) or 1 (joints)")
@@ -70,7 +72,8 @@ class MoveToAction:
                 ErrorCode.INVALID_INPUT, f"path_type is {goal.path_type}; give 0 (straight) or 1 (joint space)"
             )
         if goal.target_type == MoveTo.Goal.TARGET_JOINTS:
-            return _checked(lambda: plan_joint_path(arm, start, joint_angles(goal.joints, "joints", arm)), joints=True)
+            angles = joint_angles(goal.joints, "joints", arm)
+            return _checked(lambda: plan_joint_motion(arm, start, angles), joints=True)
         point = point_in_base(goal.point, "point", arm, self._frames)
         # a straight line keeps the branch that the arm is in
         straight = goal.path_type == MoveTo.Goal.STRAIGHT
@@ -79,9 +82,9 @@ class MoveToAction:
             raise Refusal(ErrorCode(int(found.status)), f"point: {found.message}")
         if straight:
             tool = forward_kinematics(arm, start)
-            return _checked(lambda: plan_tool_line(arm, tool, point, start))
+            return _checked(lambda: motion_along(arm, plan_tool_line(arm, tool, point, start)))
         target = found.q
-        return _checked(lambda: plan_joint_path(arm, start, target))
+        return _checked(lambda: plan_joint_motion(arm, start, target))
 
     def _publish_feedback(self, handle: Any) -> None:
         tool = self._desk.monitor.tool
@@ -89,7 +92,7 @@ class MoveToAction:
             handle.publish_feedback(MoveTo.Feedback(progress=self._desk.stream.progress, tool=_point(tool)))
 
 
-def _checked(plan: Any, joints: bool = False) -> Path:
+def _checked(plan: Any, joints: bool = False) -> Motion:
     try:
         return plan()
     except PathError as error:

@@ -10,8 +10,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from manipulator3d_control.ball import Ball
 from manipulator3d_control.mission import Mission
+from manipulator3d_control.motion import Motion
 from manipulator3d_control.nodes.arm_monitor import ArmMonitor
-from manipulator3d_control.path import Array, Path
+from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_kinematics import forward_kinematics
 
 _START = ColorRGBA(r=0.15, g=0.65, b=0.25, a=0.6)
@@ -48,11 +49,11 @@ class PathMarkers:
         self._publish(
             self._sphere("start", pick, _POINT_SIZE_M, _START), self._sphere("goal", place, _POINT_SIZE_M, _GOAL)
         )
-        self._show_paths([move.path for move in mission.moves])
+        self._show_paths([move.motion for move in mission.moves])
 
-    def show_path(self, path: Path) -> None:
-        """Show the tool's path along one path."""
-        self._show_paths([path])
+    def show_motion(self, motion: Motion) -> None:
+        """Show the tool's path in a motion."""
+        self._show_paths([motion])
 
     def show_ball(self, ball: Ball) -> None:
         """Show the ball where it is, if it has moved since it was last shown."""
@@ -77,13 +78,13 @@ class PathMarkers:
         marker.scale.z = _TEXT_HEIGHT_M
         self._publish(marker)
 
-    def _show_paths(self, paths: list[Path]) -> None:
+    def _show_paths(self, motions: list[Motion]) -> None:
         arm = self._monitor.arm
         assert arm is not None
         marker = self._marker("path", Marker.LINE_STRIP, _PATH)
         marker.scale.x = _LINE_WIDTH_M
-        for path in paths:
-            angles = np.array([path.joints(s) for s in np.linspace(0.0, path.length, _PATH_SAMPLES)])
+        for motion in motions:
+            angles = motion.sample(np.linspace(0.0, motion.duration, _PATH_SAMPLES)).position
             marker.points += [_point(tool) for tool in forward_kinematics(arm, angles)]
         self._publish(marker)
 

@@ -15,7 +15,6 @@ from manipulator3d_control.mission import Mission, Move, PickPlaceRequest, plan_
 from manipulator3d_control.nodes.goal_fields import elbow_name, not_negative, point_in_base, speed_scale
 from manipulator3d_control.nodes.goal_run import GoalDesk, GoalRun, end_goal
 from manipulator3d_control.nodes.path_markers import PathMarkers
-from manipulator3d_control.path_bounds import rest_to_rest_duration
 from manipulator3d_control.phase import Phase
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_interfaces.action import PickPlace
@@ -76,7 +75,8 @@ class _Cycles:
         self._behind = 0.0
         self._present = 0.0
         self._total = 1.0
-        run.publish_feedback = self._publish_feedback
+        self._coming: list[tuple[Phase, float]] = []
+        run.publish_feedback = self._report
 
     async def run(self, goal: PickPlace.Goal, frames: TargetFrame, markers: PathMarkers) -> None:
         """Check the goal, plan it, and do its cycles; the result's counter grows with each."""
@@ -117,7 +117,7 @@ class _Cycles:
 
     async def _cycle(self, mission: Mission, request: PickPlaceRequest, dwell: float) -> None:
         self._behind = 0.0
-        self._total = sum(map(_duration, mission.moves)) or 1.0
+        self._total = sum(move.motion.duration for move in mission.moves) or 1.0
         for move in mission.to_home:
             await self._move(move)
         self._ball.lay_ready(request.pick)
@@ -178,11 +178,18 @@ class _Cycles:
             raise Refusal(ErrorCode.GRASP_FAILED, f"the gripper refused: {answer.result().message}")
 
     async def _move(self, move: Move) -> None:
-        self._enter(Phase(move.phase))
-        self._present = _duration(move)
-        await self._run.move(move)
+        self._present = move.motion.duration
+        self._coming = list(move.phases)
+        self._enter_phases_until(0.0)
+        await self._run.move(move.motion)
+        self._enter_phases_until(np.inf)
         self._behind += self._present
         self._present = 0.0
+
+    def _enter_phases_until(self, time: float) -> None:
+        """Enter each phase of the present motion that begins until then."""
+        while self._coming and self._coming[0][1] <= time:
+            self._enter(self._coming.pop(0)[0])
 
     async def _phase_rest(self, phase: Phase, duration: float) -> None:
         self._enter(phase)
@@ -191,6 +198,10 @@ class _Cycles:
     def _enter(self, phase: Phase) -> None:
         self._run.phase = int(phase)
         self._feedback.phase, self._feedback.phase_name = int(phase), phase.name
+        self._publish_feedback()
+
+    def _report(self) -> None:
+        self._enter_phases_until(self._desk.stream.motion_time)
         self._publish_feedback()
 
     def _publish_feedback(self) -> None:
@@ -202,7 +213,3 @@ class _Cycles:
         self._feedback.tool = Point(x=float(tool[0]), y=float(tool[1]), z=float(tool[2]))
         self._feedback.holding = self._ball.held
         self._run.handle.publish_feedback(self._feedback)
-
-
-def _duration(move: Move) -> float:
-    return rest_to_rest_duration(move.path.length, move.bounds)
