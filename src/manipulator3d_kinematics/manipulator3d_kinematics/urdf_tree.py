@@ -29,6 +29,22 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
+class CollisionShape:
+    """A collision shape of a link.
+
+    Attributes:
+        kind: "box", "cylinder", "sphere", or the tag of another shape, such as "mesh".
+        size: m; lengths along x, y and z of a box, radius and length along z of a cylinder, the radius of a sphere;
+            empty for another shape.
+        pose: shape (4, 4); of its centre in the root's frame at joint angles of zero.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    pose: Array
+
+
+@dataclass(frozen=True, eq=False)
 class UrdfTree:
     """A parsed URDF.
 
@@ -71,6 +87,14 @@ class UrdfTree:
         pose = self.pose(link) @ _origin(inertial, f"inertial of {link}")
         body = RigidBody(mass, np.zeros(3), np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]))
         return body.moved(pose[:3, :3], pose[:3, 3])
+
+    def collisions(self, link: str) -> list[CollisionShape]:
+        """The link's collision shapes, in the order of the URDF."""
+        return [
+            _collision_shape(shape, self.pose(link) @ _origin(collision, f"collision of {link}"), link)
+            for collision in self.links[link].findall("collision")
+            for shape in collision.findall("geometry/*")
+        ]
 
 
 def parse_urdf(xml: str) -> UrdfTree:
@@ -135,6 +159,18 @@ def _joint(element: ElementTree.Element, parent: str, child: str, parent_pose: A
             limits.update({key: _number(found, key, f"joint {name}: {tag}") for key in given})
     direction = pose[:3, :3] @ axis / length if length > 0.0 else np.zeros(3)
     return Joint(name, kind, parent, child, element.find("mimic") is not None, pose, direction, limits)
+
+
+def _collision_shape(shape: ElementTree.Element, pose: Array, link: str) -> CollisionShape:
+    what = f"collision {shape.tag} of {link}"
+    size: tuple[float, ...] = ()
+    if shape.tag == "box":
+        size = _numbers(shape, "size", what)
+    elif shape.tag == "cylinder":
+        size = _number(shape, "radius", what), _number(shape, "length", what)
+    elif shape.tag == "sphere":
+        size = (_number(shape, "radius", what),)
+    return CollisionShape(shape.tag, size, pose)
 
 
 def _end(joint: ElementTree.Element, tag: str) -> str:
