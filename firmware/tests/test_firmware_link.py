@@ -245,3 +245,21 @@ def test_the_bridge_knows_the_largest_gain_that_the_firmware_takes(make_host, na
             others = dict.fromkeys(GAINS, 0.0) | {"counts_per_radian": counts_per_radian}
             host.do(joint_configuration(0, **others | {name: bound - step}))
             assert host.refused(joint_configuration(0, **others | {name: bound + step})) == Reason.BAD_VALUE
+
+
+@pytest.mark.parametrize("load", [0.0, 0.4])
+def test_the_reported_drive_is_the_drive_within_half_a_step(make_host, load):
+    host = make_host()
+    host.port.command(f"payload {load}")
+    host.configure()
+    host.do(messages.SetMode(mode=Mode.HOLD))
+    host.run_alive(1000)
+    host.received.clear()
+    checked = 0
+    while checked < 5:
+        host.send(messages.SynchroniseClock(token=0))
+        if any(isinstance(message, messages.Report) for message in host.run(1)):
+            report, seen = host.last(messages.Report), host.port.observe()
+            # a held joint's drive changes by less than a step of 1/128 in the ms between
+            assert report.drive == pytest.approx(tuple(seen.drive), abs=0.5 / 128 + 0.003)
+            checked += 1

@@ -15,7 +15,12 @@ const uint16_t PROGRESS_MS = 200;
 // An angle beyond what the message holds reads as its end, not as one on the other side.
 int32_t clipped(int32_t urad) { return urad > 8388607L ? 8388607L : urad < -8388607L ? -8388607L : urad; }
 
-int8_t drive_step(int16_t drive) { return static_cast<int8_t>(static_cast<int32_t>(drive) * 127 / DRIVE_TOP); }
+// Drive in 1/128, rounded; a full drive forwards is one step short.
+int8_t drive_step(int16_t drive) {
+  const int32_t half = drive < 0 ? -DRIVE_TOP / 2 : DRIVE_TOP / 2;
+  const int32_t step = (static_cast<int32_t>(drive) * 128 + half) / DRIVE_TOP;
+  return static_cast<int8_t>(step > 127 ? 127 : step);
+}
 
 }  // namespace
 
