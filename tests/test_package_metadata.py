@@ -87,7 +87,7 @@ def test_colcon_meta_names_packages_that_exist() -> None:
 
 
 def test_every_source_file_names_its_licence() -> None:
-    folders = ("src", "bootstrap", "benchmarks", "tests", "firmware", "compat")
+    folders = ("src", "bootstrap", "benchmarks", "tests", "firmware", "compat", "examples")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     assert len(files) > 50
     heads = {path: "".join(path.open().readlines()[:3]) for path in files if path.stat().st_size}

@@ -18,6 +18,6 @@ setup(
     extras_require={"test": ["pytest"]},
     maintainer="manipulator3d maintainers",
     maintainer_email="maintainers@manipulator3d.org",
-    description="Bring-up and command line of the manipulator3d arm.",
+    description="Bring-up, command line and Python interface of the manipulator3d arm.",
     license="Apache-2.0",
 )
