@@ -2,7 +2,6 @@
 """The verbs that send a goal and watch it: `pick-place`, `move-to`, `home`."""
 
 import argparse
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,11 +14,12 @@ from manipulator3d.cli.options import (
     show_progress,
     verb_parser,
 )
+from manipulator3d.nodes import arm_calls
+from manipulator3d.nodes.arm_call import ELBOWS
 from manipulator3d.nodes.stack_client import StackClient
 from manipulator3d.stack_error import StackError
-from manipulator3d_interfaces.action import Home, MoveTo, PickPlace
+from manipulator3d_interfaces.action import Home, PickPlace
 
-_ELBOWS = {"auto": 0, "down": 1, "up": 2}
 _PICK, _PLACE = ("pick_x", "pick_y", "pick_z"), ("place_x", "place_y", "place_z")
 
 
@@ -30,11 +30,7 @@ def main(verb: str, arguments: Sequence[str]) -> int:
 
 def pick_place_goal(pick: Sequence[float], place: Sequence[float], frame: str = "") -> PickPlace.Goal:
     """Make a goal with all options at the server's defaults; points in metres."""
-    goal = PickPlace.Goal(approach_height=math.nan, cycles=1)
-    for stamped, point in ((goal.pick, pick), (goal.place, place)):
-        stamped.header.frame_id = frame
-        stamped.point.x, stamped.point.y, stamped.point.z = map(float, point)
-    return goal
+    return arm_calls.pick_place(pick, place, frame=frame).goal
 
 
 class PhaseProgress:
@@ -75,17 +71,24 @@ def _pick_place(arguments: Sequence[str]) -> int:
     add_numbers(parser, _PICK, "m, where to pick")
     add_numbers(parser, _PLACE, "m, where to place")
     parser.add_argument("--cycles", type=int, default=1, help="number of cycles, 0: until cancelled (default: 1)")
-    parser.add_argument("--approach-height", type=float, default=math.nan, help="m above both points")
+    parser.add_argument("--approach-height", type=float, help="m above both points")
     parser.add_argument("--dwell", type=float, default=0.0, help="s of rest at grasp, release and between cycles")
     _add_motion_options(parser)
     options = parser.parse_args(arguments)
     if options.cycles < 0:
         parser.error(f"--cycles {options.cycles} is negative; give 0 for an endless loop, or more")
-    goal = pick_place_goal(numbers(options, _PICK), numbers(options, _PLACE), options.frame)
-    goal.cycles, goal.dwell, goal.approach_height = options.cycles, options.dwell, options.approach_height
-    goal.elbow, goal.speed_scale = _ELBOWS[options.elbow], options.speed_scale
+    motion = arm_calls.pick_place(
+        numbers(options, _PICK),
+        numbers(options, _PLACE),
+        cycles=options.cycles,
+        approach_height=options.approach_height,
+        dwell=options.dwell,
+        elbow=options.elbow,
+        speed_scale=options.speed_scale,
+        frame=options.frame,
+    )
     with StackClient(options.namespace) as client:
-        result = run_goal(client, PickPlace, "pick_place", goal, PhaseProgress())
+        result = run_goal(client, motion.action_type, motion.name, motion.goal, PhaseProgress())
     answer = {"cycles_completed": result.cycles_completed, "duration": result.duration}
     return _report(options, result, answer, f"{result.cycles_completed} cycle(s) in {result.duration:.2f} s")
 
@@ -97,17 +100,18 @@ def _move_to(arguments: Sequence[str]) -> int:
     parser.add_argument("--joint-space", action="store_true", help="do not keep to a straight tool line")
     _add_motion_options(parser)
     options = parser.parse_args(arguments)
-    goal = MoveTo.Goal(elbow=_ELBOWS[options.elbow], speed_scale=options.speed_scale)
-    goal.path_type = MoveTo.Goal.JOINT_SPACE if options.joint_space or options.joints else MoveTo.Goal.STRAIGHT
     if options.joints:
-        goal.target_type = MoveTo.Goal.TARGET_JOINTS
-        goal.joints.position = options.target
+        motion = arm_calls.move_joints(options.target, speed_scale=options.speed_scale)
     else:
-        goal.target_type = MoveTo.Goal.TARGET_POINT
-        goal.point.header.frame_id = options.frame
-        goal.point.point.x, goal.point.point.y, goal.point.point.z = options.target
+        motion = arm_calls.move_to(
+            options.target,
+            straight=not options.joint_space,
+            elbow=options.elbow,
+            speed_scale=options.speed_scale,
+            frame=options.frame,
+        )
     with StackClient(options.namespace) as client:
-        result = run_goal(client, MoveTo, "move_to", goal)
+        result = run_goal(client, motion.action_type, motion.name, motion.goal)
     tool = result.tool
     answer = {
         "tool": [tool.x, tool.y, tool.z],
@@ -123,20 +127,20 @@ def _home(arguments: Sequence[str]) -> int:
     parser.add_argument("joints", nargs="*", help="joints to home (default: all)")
     parser.add_argument("--set-here", type=float, nargs="+", metavar="Q", help="the present position is this, rad")
     options = parser.parse_args(arguments)
-    goal = Home.Goal(joints=options.joints, set_here=options.set_here is not None, positions=options.set_here or [])
+    motion = arm_calls.home(options.joints, set_here=options.set_here)
 
     def show(feedback: Home.Feedback) -> None:
         show_progress(f"{feedback.joint}: {feedback.step} ({feedback.position:+.3f} rad)")
 
     with StackClient(options.namespace) as client:
-        result = run_goal(client, Home, "home", goal, show)
+        result = run_goal(client, motion.action_type, motion.name, motion.goal, show)
     answer = {"joints": dict(zip(result.joints.name, result.joints.position, strict=True))}
     return _report(options, result, answer, "homed")
 
 
 def _add_motion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--frame", default="", help="frame of the points (default: the arm's base)")
-    parser.add_argument("--elbow", choices=sorted(_ELBOWS), default="auto", help="branch (default: auto)")
+    parser.add_argument("--elbow", choices=sorted(ELBOWS), default="auto", help="branch (default: auto)")
     parser.add_argument("--speed-scale", type=float, default=0.0, help="fraction of the limits (default: the server's)")
 
 

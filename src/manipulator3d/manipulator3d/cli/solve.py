@@ -11,12 +11,12 @@ from manipulator3d.cli.options import (
     print_json,
     verb_parser,
 )
+from manipulator3d.nodes.arm_call import ELBOWS, set_point
 from manipulator3d.nodes.stack_client import StackClient
 from manipulator3d_interfaces.srv import SolveFK, SolveIK
 
-_ELBOWS = {"auto": SolveIK.Request.AUTO, "down": SolveIK.Request.DOWN, "up": SolveIK.Request.UP}
 _POINT, _ANGLES = ("x", "y", "z"), ("q0", "q1", "q2")
-_ELBOW_NAMES = {number: name for name, number in _ELBOWS.items()}
+_ELBOW_NAMES = {number: name for name, number in ELBOWS.items()}
 
 
 def main(verb: str, arguments: Sequence[str]) -> int:
@@ -27,14 +27,13 @@ def main(verb: str, arguments: Sequence[str]) -> int:
 def _solve_ik(arguments: Sequence[str]) -> int:
     parser = verb_parser("solve-ik", "Joint angles that put the tool point at a target.")
     add_numbers(parser, _POINT, "m, in the frame")
-    parser.add_argument("--elbow", choices=sorted(_ELBOWS), default="auto", help="branch (default: auto)")
+    parser.add_argument("--elbow", choices=sorted(ELBOWS), default="auto", help="branch (default: auto)")
     parser.add_argument("--seed", type=float, nargs=3, metavar=("Q0", "Q1", "Q2"), help="rad; auto takes the nearest")
     parser.add_argument("--frame", default="", help="frame of the target (default: the arm's base)")
     parser.add_argument("--closest", action="store_true", help="allow the nearest reachable point")
     options = parser.parse_args(negative_numbers_allowed(arguments))
-    request = SolveIK.Request(elbow=_ELBOWS[options.elbow], allow_closest=options.closest)
-    request.target.header.frame_id = options.frame
-    request.target.point.x, request.target.point.y, request.target.point.z = numbers(options, _POINT)
+    request = SolveIK.Request(elbow=ELBOWS[options.elbow], allow_closest=options.closest)
+    set_point(request.target, numbers(options, _POINT), "point", options.frame)
     request.seed.position = options.seed or []
     with StackClient(options.namespace) as client:
         response = client.call(SolveIK, "solve_ik", request)
