@@ -27,12 +27,19 @@ class ArmPlant:
     """
 
     def __init__(self, arm: ArmModel, position: Joints) -> None:
-        self._arm = arm
         self.position = position
         self.velocity: Joints = (0.0,) * len(position)
         self._lower, self._upper = _floats(arm.lower), _floats(arm.upper)
-        self._damping, self._friction = _floats(arm.damping), _floats(arm.friction)
         forward_dynamics(arm, position, self.velocity, self.velocity)
+        self.become(arm)
+
+    def become(self, arm: ArmModel) -> None:
+        """Go on with other masses and friction, such as those of the same arm with a payload in its gripper.
+
+        Position and velocity stay: what is gripped or let go moves as the gripper does.
+        """
+        self._arm = arm
+        self._damping, self._friction = _floats(arm.damping), _floats(arm.friction)
         self._stickiness = tuple(_STICKING * inertia / LONGEST_STEP for inertia in _least_inertias(arm))
 
     def step(self, torque: Joints, dt: float) -> None:

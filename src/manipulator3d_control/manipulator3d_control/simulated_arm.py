@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """An arm without hardware, in virtual time: it follows commands, grips, stops in an emergency and reports its state."""
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+import numpy as np
+
 from manipulator3d_control.arm_plant import LONGEST_STEP, ArmPlant
 from manipulator3d_control.command_buffer import CommandBuffer, CommandRefused, JointLimits, Joints
-from manipulator3d_control.joint_controller import JointController
+from manipulator3d_control.joint_controller import PID_GRAVITY, JointController
 from manipulator3d_kinematics import ArmModel
 from manipulator3d_node.error_code import ErrorCode
 
@@ -35,6 +38,44 @@ class DriverMode(IntEnum):
     TRACK = 2
     HOMING = 3
     FAULT = 4
+
+
+@dataclass(frozen=True)
+class Physics:
+    """What the mode SIM simulates besides the masses of the description.
+
+    Attributes:
+        control_law: one of joint_controller.CONTROL_LAWS.
+        payload_mass: kg; of an object that the gripper holds.
+        viscous_friction, coulomb_friction: N·m·s/rad and N·m for each joint; a negative one leaves the description's.
+    """
+
+    control_law: str = PID_GRAVITY
+    payload_mass: float = 0.0
+    viscous_friction: tuple[float, ...] = (-1.0, -1.0, -1.0)
+    coulomb_friction: tuple[float, ...] = (-1.0, -1.0, -1.0)
+
+    def applied_to(self, arm: ArmModel) -> ArmModel:
+        """The arm with this friction.
+
+        Raises:
+            ValueError: not one number for each joint.
+        """
+        for name in ("viscous_friction", "coulomb_friction"):
+            given = getattr(self, name)
+            if len(given) != len(arm.joint_names):
+                raise ValueError(
+                    f"{name} has {len(given)} numbers; give {len(arm.joint_names)}, one for each of "
+                    f"{', '.join(arm.joint_names)}"
+                )
+        return dataclasses.replace(
+            arm,
+            damping=np.where(np.less(self.viscous_friction, 0.0), arm.damping, self.viscous_friction),
+            friction=np.where(np.less(self.coulomb_friction, 0.0), arm.friction, self.coulomb_friction),
+        )
+
+
+DESCRIBED = Physics()
 
 
 @dataclass(frozen=True)
@@ -77,24 +118,30 @@ class SimulatedArm:
         arm: the model; it starts at its home position.
         mode: MOCK or SIM.
         now: s, time of the start.
+        physics: of the mode SIM.
 
     Raises:
-        ValueError: the model has no masses to simulate.
+        ValueError: the model has no masses to simulate, or the friction is not given for each joint.
     """
 
-    def __init__(self, arm: ArmModel, mode: str, now: float) -> None:
+    def __init__(self, arm: ArmModel, mode: str, now: float, physics: Physics = DESCRIBED) -> None:
         home = tuple(float(value) for value in arm.home)
         self._commands = CommandBuffer(JointLimits.of(arm), home, now)
         self._plant: ArmPlant | None = None
+        self._law = physics.control_law
         if mode == SIM:
+            arm = physics.applied_to(arm)
             try:
                 self._plant = ArmPlant(arm, home)
             except ValueError as error:
                 raise ValueError(f"{error}; or run the arm with hardware:={MOCK}") from error
-            self._controller = JointController(arm, self._commands.setpoint)
+            self._controller = JointController(arm, self._commands.setpoint, self._law)
+        self._free = arm
+        self._loaded = arm.with_payload(physics.payload_mass)
         self._arm = arm
         self._stopped = False
         self._gripper_closed = False
+        self._object_at_tool = False
         self._publishers = 1
         self._reading = ArmReading(now, home, (0.0,) * len(home), ())
 
@@ -142,6 +189,12 @@ class SimulatedArm:
     def set_gripper(self, closed: bool) -> None:
         """Close or open the gripper; it acts at once."""
         self._gripper_closed = closed
+        self._take_masses()
+
+    def report_holding(self, holding: bool) -> None:
+        """Take note of whether an object is at the tool; a closed gripper carries its weight."""
+        self._object_at_tool = holding
+        self._take_masses()
 
     def emergency_stop(self) -> None:
         """Brake to rest within the limits, and stay there until `reset_fault`."""
@@ -156,6 +209,15 @@ class SimulatedArm:
     def report_publishers(self, count: int) -> None:
         """Take note of how many programs send joint commands."""
         self._publishers = count
+
+    def _take_masses(self) -> None:
+        """Let mechanism and controller reckon with the payload while it is held."""
+        arm = self._loaded if self._gripper_closed and self._object_at_tool else self._free
+        if arm is not self._arm:
+            self._arm = arm
+            if self._plant is not None:
+                self._plant.become(arm)
+                self._controller.arm = arm
 
     def _run(self, now: float, elapsed: float) -> None:
         start = self._reading.time
@@ -183,5 +245,5 @@ class SimulatedArm:
         self._commands.jump(now, position)
         if self._plant is not None:
             self._plant = ArmPlant(self._arm, position)
-            self._controller = JointController(self._arm, self._commands.setpoint)
+            self._controller = JointController(self._arm, self._commands.setpoint, self._law)
         self._reading = ArmReading(now, position, (0.0,) * len(position), ())

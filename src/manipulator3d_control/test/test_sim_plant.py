@@ -8,8 +8,22 @@ import pytest
 
 from manipulator3d_control.arm_plant import LONGEST_STEP, ArmPlant
 from manipulator3d_control.command_buffer import Joints, Knot
-from manipulator3d_control.joint_controller import JointController
-from manipulator3d_kinematics import ArmModel, forward_dynamics, gravity, mechanical_energy
+from manipulator3d_control.joint_controller import (
+    COMPUTED_TORQUE,
+    CONTROL_LAWS,
+    PD,
+    PD_GRAVITY,
+    PID_GRAVITY,
+    JointController,
+)
+from manipulator3d_kinematics import (
+    ArmModel,
+    RigidBody,
+    forward_dynamics,
+    gravity,
+    mass_matrix,
+    mechanical_energy,
+)
 
 CAPSTONE = ArmModel.profile("capstone")
 FREE = dataclasses.replace(
@@ -116,3 +130,106 @@ def test_torques_stay_within_the_effort_limits_and_do_not_wind_up() -> None:
     assert np.all(np.abs(torques) <= CAPSTONE.effort)
     assert np.any(np.abs(torques) == CAPSTONE.effort)
     assert plant.position == pytest.approx((1.5, 0.2, 1.0), abs=1e-3)
+
+
+@pytest.mark.parametrize("law", CONTROL_LAWS)
+def test_a_law_without_friction_brings_a_joint_to_its_setpoint_as_its_poles_say(law: str) -> None:
+    # a small step of the yaw joint alone, whose inertia does not change with it and which bears no weight
+    start = (0.0, 1.2, -1.6)
+    arm = dataclasses.replace(FREE, lateral_offset=0.0, bodies=tuple(planar(body) for body in CAPSTONE.bodies))
+    step, w = 0.01, 40.0
+    plant, controller = ArmPlant(arm, start), JointController(arm, Knot(0.0, start, REST), law)
+    times = np.arange(150) * PERIOD
+    # inverse Laplace transforms of w² / (s (s + w)²) and of (3 w² s + w³) / (s (s + w)³)
+    x = w * times
+    left = 1.0 + x - x**2 if law == PID_GRAVITY else 1.0 + x
+    expected = step * (1.0 - np.exp(-x) * left)
+    seen = []
+    for _ in times:
+        seen.append(plant.position[0])
+        torque = controller.torque(Knot(0.0, (step, *start[1:]), REST), plant.position, plant.velocity, PERIOD)
+        plant.step(torque, PERIOD)
+    # the controller holds its torque for a period
+    assert np.array(seen) == pytest.approx(expected, abs=0.08 * step)
+
+
+def planar(body: RigidBody) -> RigidBody:
+    """A body without products of inertia across the arm's plane."""
+    x, _, z = body.centre
+    return RigidBody(body.mass, np.array([x, 0.0, z]), np.diag(np.diag(body.inertia)))
+
+
+def test_without_gravity_feed_forward_the_arm_sags_by_its_weight_over_the_gain() -> None:
+    start = (0.0, 0.5, -0.5)
+    plant = ArmPlant(dataclasses.replace(CAPSTONE, friction=np.zeros(3)), start)
+    controller = JointController(CAPSTONE, Knot(0.0, start, REST), PD)
+    for _ in range(1500):
+        plant.step(controller.torque(Knot(0.0, start, REST), plant.position, plant.velocity, PERIOD), PERIOD)
+    # at rest the torque of the error bears the weight
+    stiffness = 40.0**2 * np.diagonal(mass_matrix(CAPSTONE, plant.position))
+    sag = np.array(start) - plant.position
+    assert sag * stiffness == pytest.approx(gravity(CAPSTONE, plant.position), abs=1e-3)
+    assert sag[1] > 0.01
+
+
+@pytest.mark.parametrize("law", [PD_GRAVITY, PID_GRAVITY, COMPUTED_TORQUE])
+def test_laws_that_know_the_weight_hold_the_arm_where_it_is_to_be(law: str) -> None:
+    start = (0.4, 0.3, -0.2)
+    arm = CAPSTONE.with_payload(0.3)
+    plant, controller = ArmPlant(arm, start), JointController(arm, Knot(0.0, start, REST), law)
+    for _ in range(300):
+        plant.step(controller.torque(Knot(0.0, start, REST), plant.position, plant.velocity, PERIOD), PERIOD)
+    assert plant.position == pytest.approx(start, abs=1e-6)
+
+
+def test_computed_torque_follows_a_fast_motion_of_all_joints_best() -> None:
+    errors = {law: tracking_error(law) for law in CONTROL_LAWS}
+    assert errors[COMPUTED_TORQUE] < 0.1 * errors[PD_GRAVITY]
+    assert errors[COMPUTED_TORQUE] < errors[PID_GRAVITY] < errors[PD_GRAVITY] < errors[PD]
+
+
+def tracking_error(law: str) -> float:
+    """Largest distance of a joint from a swing of all joints near their limits, rad, without friction."""
+    arm = dataclasses.replace(CAPSTONE, damping=np.zeros(3), friction=np.zeros(3))
+    middle, sizes, w = np.array([0.0, 1.0, -1.2]), np.array([0.6, 0.4, 0.6]), 3.0
+    plant = ArmPlant(arm, tuple(middle - sizes))
+    controller = JointController(arm, Knot(0.0, plant.position, REST), law)
+    worst = 0.0
+    for tick in range(1000):
+        t = tick * PERIOD
+        position = tuple((middle - sizes * np.cos(w * t)).tolist())
+        velocity = tuple((sizes * w * np.sin(w * t)).tolist())
+        worst = max(worst, float(np.max(np.abs(np.array(position) - plant.position))))
+        torque = controller.torque(Knot(t, position, velocity), plant.position, plant.velocity, PERIOD)
+        plant.step(torque, PERIOD)
+    return worst
+
+
+def test_a_payload_let_go_of_in_motion_changes_no_velocity() -> None:
+    plant = ArmPlant(FREE.with_payload(0.5), (0.0, 0.4, -0.7))
+    plant.velocity = (1.0, 0.3, -0.5)
+    plant.become(FREE)
+    assert plant.velocity == (1.0, 0.3, -0.5)
+    energy = mechanical_energy(FREE, plant.position, plant.velocity)
+    for _ in range(100):
+        plant.step(REST, LONGEST_STEP)
+    assert mechanical_energy(FREE, plant.position, plant.velocity) == pytest.approx(energy, abs=1e-3)
+
+
+def test_coulomb_friction_brakes_evenly_and_viscous_friction_by_a_share() -> None:
+    # the yaw joint alone, of an arm that does not change its shape
+    start = (0.0, 1.2, -1.6)
+    inertia = float(mass_matrix(FREE, start)[0, 0])
+    dry = ArmPlant(dataclasses.replace(FREE, friction=np.array([0.02, 1e3, 1e3])), start)
+    dry.velocity = (2.0, 0.0, 0.0)
+    hold = tuple(gravity(FREE, start).tolist())
+    for _ in range(100):
+        dry.step(hold, LONGEST_STEP)
+    assert dry.velocity[0] == pytest.approx(2.0 - 0.02 / inertia * 0.2, rel=0.02)
+    wet = ArmPlant(
+        dataclasses.replace(FREE, damping=np.array([0.05, 0.0, 0.0]), friction=np.array([0, 1e3, 1e3])), start
+    )
+    wet.velocity = (2.0, 0.0, 0.0)
+    for _ in range(100):
+        wet.step(hold, LONGEST_STEP)
+    assert wet.velocity[0] == pytest.approx(2.0 * np.exp(-0.05 / inertia * 0.2), rel=0.02)

@@ -16,9 +16,10 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from manipulator3d_control.command_buffer import CommandRefused
-from manipulator3d_control.simulated_arm import MOCK, SIM, ArmReading, DriverStatus, SimulatedArm
+from manipulator3d_control.joint_controller import CONTROL_LAWS, PID_GRAVITY
+from manipulator3d_control.simulated_arm import MOCK, SIM, ArmReading, DriverStatus, Physics, SimulatedArm
 from manipulator3d_interfaces.action import Home
-from manipulator3d_interfaces.msg import HardwareStatus
+from manipulator3d_interfaces.msg import ArmStatus, HardwareStatus
 from manipulator3d_kinematics import ArmModel
 from manipulator3d_node.error_code import ErrorCode
 from manipulator3d_node.nodes.parameters import declare_parameters
@@ -41,6 +42,25 @@ class SimulatorParameters:
         SIM, "mock echoes the commands, sim simulates the arm's dynamics under joint controllers.", choices=(MOCK, SIM)
     )
     rate_hz: float = parameter(100.0, "Rate of joint_states.", "Hz", 10.0, 500.0)
+    control_law: str = parameter(
+        PID_GRAVITY,
+        "Law by which sim keeps the joints at their setpoints; see docs/simulation.md.",
+        choices=CONTROL_LAWS,
+    )
+    payload_mass: float = parameter(
+        0.05, "Mass of the object that the gripper holds; its controller knows it.", "kg", 0.0, 5.0
+    )
+    viscous_friction: tuple[float, ...] = parameter(
+        (-1.0, -1.0, -1.0), "Per joint; -1 takes that of the description.", "N·m·s/rad", -1.0, 10.0
+    )
+    coulomb_friction: tuple[float, ...] = parameter(
+        (-1.0, -1.0, -1.0), "Per joint; -1 takes that of the description.", "N·m", -1.0, 10.0
+    )
+
+    @property
+    def physics(self) -> Physics:
+        """As the simulated arm takes it."""
+        return Physics(self.control_law, self.payload_mass, self.viscous_friction, self.coulomb_friction)
 
 
 class ArmSimulator(Node):
@@ -61,6 +81,7 @@ class ArmSimulator(Node):
         self._hardware_status = self.create_publisher(HardwareStatus, "hardware_status", 10)
         self.create_subscription(String, "robot_description", self._on_robot_description, _LATCHED)
         self.create_subscription(JointState, "joint_commands", self._on_joint_command, 50)
+        self.create_subscription(ArmStatus, "arm_status", self._on_arm_status, 10)
         self.create_service(SetBool, "set_gripper", self._on_set_gripper)
         self.create_service(Trigger, "emergency_stop", self._on_emergency_stop)
         self.create_service(Trigger, "reset_fault", self._on_reset_fault)
@@ -84,7 +105,7 @@ class ArmSimulator(Node):
             return
         try:
             model = ArmModel.from_urdf(message.data)
-            arm = SimulatedArm(model, self._settings.hardware, self._now())
+            arm = SimulatedArm(model, self._settings.hardware, self._now(), self._settings.physics)
         except ValueError as error:
             self.get_logger().error(f"robot_description: {error}")
             return
@@ -109,6 +130,11 @@ class ArmSimulator(Node):
             self.get_logger().warning(
                 f"joint command refused ({self._refused} so far): {error}", throttle_duration_sec=_LOG_PERIOD
             )
+
+    def _on_arm_status(self, message: ArmStatus) -> None:
+        if self._arm is not None:
+            with self._lock:
+                self._arm.report_holding(message.holding)
 
     def _count_publishers(self) -> None:
         arm = self._arm
