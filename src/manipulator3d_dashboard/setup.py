@@ -13,7 +13,12 @@ setup(
     ],
     install_requires=["setuptools", "viser"],
     extras_require={"test": ["pytest"]},
-    entry_points={"console_scripts": ["dashboard_node = manipulator3d_dashboard.nodes.dashboard_node:main"]},
+    entry_points={
+        "console_scripts": [
+            "dashboard_node = manipulator3d_dashboard.nodes.dashboard_node:main",
+            "target_markers = manipulator3d_dashboard.nodes.target_markers:main",
+        ]
+    },
     maintainer="manipulator3d maintainers",
     maintainer_email="maintainers@manipulator3d.org",
     description="Web page that shows and steers the arm.",

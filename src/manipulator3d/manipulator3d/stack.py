@@ -74,6 +74,7 @@ def stack_nodes(
     if arguments.rviz:
         if not is_installed("rviz2"):
             raise ValueError("rviz:=true needs rviz2, which is not installed; install it or leave the argument")
+        nodes.append(NodeSpec("manipulator3d_dashboard", "target_markers", "target_markers", common, required=False))
         view = ("-d", rviz_config, "-f", f"{arguments.tf_prefix}base_link")
         nodes.append(NodeSpec("rviz2", "rviz2", "rviz2", common, view, required=False))
     return nodes

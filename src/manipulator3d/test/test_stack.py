@@ -49,7 +49,9 @@ def test_the_page_is_served_on_its_port_when_asked_for() -> None:
 
 
 def test_rviz_starts_when_installed_and_is_refused_otherwise() -> None:
-    rviz = nodes_of(LaunchArguments(rviz=True, tf_prefix="left_"), "rviz2")["rviz2"]
+    nodes = nodes_of(LaunchArguments(rviz=True, tf_prefix="left_"), "rviz2")
+    rviz = nodes["rviz2"]
+    assert not nodes["target_markers"].required
     assert rviz.arguments == ("-d", "arm.rviz", "-f", "left_base_link")
     assert not rviz.required
     with pytest.raises(ValueError, match="rviz:=true needs rviz2, which is not installed"):

@@ -22,7 +22,7 @@ from manipulator3d_dashboard.panel import Panel
 from manipulator3d_dashboard.pose import Vector
 from manipulator3d_dashboard.request import Request, Task
 from manipulator3d_dashboard.sketch import Sketch, check_sketch, outline
-from manipulator3d_dashboard.target import Verdict, check_target, default_centre, default_targets, refusal
+from manipulator3d_dashboard.target import TARGETS, Verdict, check_target, default_centre, default_targets, refusal
 from manipulator3d_dashboard.target_handles import TargetHandle
 from manipulator3d_dashboard.urdf_drawing import Drawing
 from manipulator3d_kinematics import ArmModel, forward_kinematics
@@ -122,6 +122,15 @@ class Page:
         """What the fields say now."""
         return Task(self._panel.target("START"), self._panel.target("GOAL"), self._panel.speed, self._panel.cycles)
 
+    def targets(self) -> dict[str, Vector]:
+        """START and GOAL as the fields say now, m."""
+        return {name: self._panel.target(name) for name in TARGETS}
+
+    def set_target(self, name: str, point: Vector) -> None:
+        """Put START or GOAL somewhere, m."""
+        self._panel.set_target(name, point)
+        self._handles[name].move(point)
+
     def refusal(self, task: Task) -> str:
         """Say why a task cannot be played; empty when it can."""
         return refusal(self._arm, task.start, task.goal)
@@ -170,9 +179,8 @@ class Page:
             self._panel.plots.name_joints(arm.joint_names)
             if first:
                 self._panel.sketch.put_centre(default_centre(arm))
-                for name, point in zip(_TARGET_COLOURS, default_targets(arm), strict=True):
-                    self._panel.set_target(name, point)
-                    self._handles[name].move(point)
+                for name, point in zip(TARGETS, default_targets(arm), strict=True):
+                    self.set_target(name, point)
             self._add_floor(arm.floor_z)
 
     def put_marker(self, marker: Marker) -> None:

@@ -8,6 +8,7 @@ from manipulator3d_dashboard.pose import Vector
 from manipulator3d_dashboard.state_text import point_text
 from manipulator3d_kinematics import ArmModel, IkStatus, inverse_kinematics
 
+TARGETS = ("START", "GOAL")
 # Points of the documented mission, for a reach of 0.40 m.
 _START: Vector = (0.25, -0.15, 0.06)
 _GOAL: Vector = (0.20, 0.20, 0.08)

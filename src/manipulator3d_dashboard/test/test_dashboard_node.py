@@ -14,7 +14,7 @@ import domain_coordinator
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import PointStamped, TwistStamped
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.executors import SingleThreadedExecutor
@@ -76,6 +76,9 @@ class StandIn(Node):
         self.create_subscription(Float64, "speed_scale", lambda message: self.speeds.append(message.data), 10)
         self.create_subscription(TwistStamped, "jog_twist", self.twists.append, 10)
         self.create_subscription(JointState, "jog_joints", self.joint_jogs.append, 10)
+        self.starts: list[PointStamped] = []
+        self.create_subscription(PointStamped, "target_start", self.starts.append, LATCHED)
+        self.start = self.create_publisher(PointStamped, "target_start", LATCHED)
         self.diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
 
     def _answer(self, call: str, answer: Trigger.Response) -> Trigger.Response:
@@ -155,6 +158,7 @@ def running(domain: str) -> Iterator[Bench]:
     bench.wait(lambda: client._gripper.service_is_ready() and client._pick_place.server_is_ready())
     bench.wait(lambda: client._home.server_is_ready() and client._draw.server_is_ready())
     heard = (client._speed, bench.dashboard._jog._twist, bench.dashboard._jog._joints)
+    bench.wait(lambda: bench.stand_in.start.get_subscription_count() == 2)
     bench.wait(lambda: all(publisher.get_subscription_count() for publisher in heard))
     yield bench
     bench.close()
@@ -356,6 +360,22 @@ def test_plots_show_the_tracking_error_at_the_time_of_the_measurement(bench: Ben
     assert errors() == pytest.approx([-1.0] * len(errors()), abs=1e-6)
     plots._wanted.value = False
     bench.wait(lambda: stand_in.joint_commands.get_subscription_count() == 0)
+
+
+def test_start_and_goal_are_shared_with_whoever_else_shows_them(bench: Bench) -> None:
+    page, stand_in = bench.dashboard._page, bench.stand_in
+    page._panel.set_target("START", (0.24, -0.11, 0.09))
+    bench.wait(lambda: stand_in.starts and stand_in.starts[-1].point.x == 0.24)
+    told = len(stand_in.starts)
+    moved = PointStamped()
+    moved.point.x, moved.point.y, moved.point.z = 0.26, -0.12, 0.07
+    stand_in.start.publish(moved)
+    bench.wait(lambda: page.task().start == (0.26, -0.12, 0.07))
+    assert page._handles["START"].place == pytest.approx((0.26, -0.12, 0.07))
+    bench.wait(lambda: len(stand_in.starts) == told + 1)
+    for _ in range(5):
+        bench.executor.spin_once(timeout_sec=0.05)
+    assert len(stand_in.starts) == told + 1, "what came from elsewhere is not told again"
 
 
 def test_play_with_an_unreachable_start_sends_nothing_and_says_why(bench: Bench) -> None:

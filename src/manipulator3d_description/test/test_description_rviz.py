@@ -26,7 +26,7 @@ def topics(node: Any) -> Iterator[str]:
 
 
 def test_all_displays_are_there_and_enabled() -> None:
-    assert set(DISPLAYS) == {"Grid", "RobotModel", "TF", "MarkerArray"}
+    assert set(DISPLAYS) == {"Grid", "RobotModel", "TF", "MarkerArray", "InteractiveMarkers"}
     assert all(display["Enabled"] for display in DISPLAYS.values())
     assert MANAGER["Global Options"]["Fixed Frame"] == "base_link"
 
@@ -36,6 +36,12 @@ def test_latched_topics_are_received_late(display: str, key: str) -> None:
     topic = DISPLAYS[display][key]
     assert topic["Durability Policy"] == "Transient Local"
     assert topic["Reliability Policy"] == "Reliable"
+
+
+def test_targets_can_be_grabbed_because_the_workspace_around_them_is_off_at_first() -> None:
+    assert DISPLAYS["MarkerArray"]["Namespaces"] == {"workspace": False}
+    assert DISPLAYS["InteractiveMarkers"]["Interactive Markers Namespace"] == "targets"
+    assert MANAGER["Tools"][0]["Class"] == "rviz_default_plugins/Interact"
 
 
 def test_topics_follow_the_namespace() -> None:

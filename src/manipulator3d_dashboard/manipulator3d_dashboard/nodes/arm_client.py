@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from action_msgs.msg import GoalStatus
-from geometry_msgs.msg import Point, PointStamped, Quaternion
+from geometry_msgs.msg import Quaternion
 from rclpy.action import ActionClient
 from rclpy.action.client import ClientGoalHandle
 from rclpy.client import Client
@@ -16,7 +16,7 @@ from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
 from manipulator3d_dashboard.arm_state import Command
-from manipulator3d_dashboard.pose import Vector
+from manipulator3d_dashboard.nodes.pick_place_goal import pick_place_goal, point_message
 from manipulator3d_dashboard.request import Task
 from manipulator3d_dashboard.sketch import Sketch
 from manipulator3d_dashboard.state_text import code_name
@@ -24,7 +24,6 @@ from manipulator3d_interfaces.action import DrawPath, Home, PickPlace
 from manipulator3d_node.error_code import ErrorCode
 
 _ANSWER_LIMIT = 5.0
-_DWELL = 0.2
 _SERVICES = {
     Command.PAUSE: "pause",
     Command.RESUME: "resume",
@@ -81,13 +80,7 @@ class ArmClient:
             self._running.cancel_goal_async()
             return
         self.set_speed(task.speed)
-        goal = PickPlace.Goal()
-        goal.pick = _stamped(task.start)
-        goal.place = _stamped(task.goal)
-        goal.approach_height = float("nan")
-        goal.elbow = PickPlace.Goal.AUTO
-        goal.cycles = task.cycles
-        goal.dwell = _DWELL
+        goal = pick_place_goal(task.start, task.goal, task.cycles)
         self._send(self._pick_place, goal, "pick_place", self._on_pick_place_accepted, self._on_feedback)
 
     def home(self) -> None:
@@ -98,9 +91,9 @@ class ArmClient:
         """Start drawing."""
         goal = DrawPath.Goal(shape=int(sketch.kind), size=list(sketch.size), closed=sketch.closed)
         position, (w, x, y, z) = sketch.pose
-        goal.plane.pose.position = _point(position)
+        goal.plane.pose.position = point_message(position)
         goal.plane.pose.orientation = Quaternion(w=w, x=x, y=y, z=z)
-        goal.points = [_point(point) for point in sketch.points]
+        goal.points = [point_message(point) for point in sketch.points]
         goal.corner_radius, goal.speed, goal.repeat = sketch.corner_radius, sketch.speed, sketch.rounds
         self._send(self._draw, goal, "draw_path", self._on_draw_accepted, None)
 
@@ -185,12 +178,3 @@ class ArmClient:
         result = answer.result
         if answer.status != GoalStatus.STATUS_SUCCEEDED and result.error_code not in _WANTED_ENDS:
             self._tell(f"{name}: {code_name(result.error_code)}: {result.message}")
-
-
-def _stamped(point: Vector) -> PointStamped:
-    return PointStamped(point=_point(point))
-
-
-def _point(point: Vector) -> Point:
-    x, y, z = point
-    return Point(x=x, y=y, z=z)

@@ -25,9 +25,11 @@ from manipulator3d_dashboard.nodes.message_conversion import (
     seconds,
 )
 from manipulator3d_dashboard.nodes.polled_topic import PolledTopic
+from manipulator3d_dashboard.nodes.target_topics import TargetTopics
 from manipulator3d_dashboard.page import Page
 from manipulator3d_dashboard.parameters import DashboardParameters
 from manipulator3d_dashboard.plot_data import CommandTrack
+from manipulator3d_dashboard.pose import Vector
 from manipulator3d_dashboard.request import Request, SpeedChange
 from manipulator3d_dashboard.urdf_drawing import drawing_from_urdf
 from manipulator3d_interfaces.msg import ArmStatus, HardwareStatus
@@ -57,6 +59,8 @@ class DashboardNode(Node):
         self._commanded_at = 0.0
         self._track = CommandTrack()
         self._arm: ArmModel | None = None
+        self._targets: TargetTopics | None = None
+        self._known_targets: dict[str, Vector] = {}
         self._status: ArmStatus | None = None
         self._status_at: float | None = None
         self._hardware: HardwareStatus | None = None
@@ -147,6 +151,22 @@ class DashboardNode(Node):
             self._tell(sentence)
         self._arm = arm
         self._page.set_robot(drawing, arm)
+        if self._targets is None:
+            self._targets = TargetTopics(self, arm.base_frame, self._on_target, self._tell)
+            self._known_targets = self._page.targets()
+        self._targets.base_frame = arm.base_frame
+
+    def _on_target(self, name: str, point: Vector) -> None:
+        self._page.set_target(name, point)
+        self._known_targets[name] = point
+
+    def _tell_targets(self) -> None:
+        if self._targets is None:
+            return
+        for name, point in self._page.targets().items():
+            if point != self._known_targets[name]:
+                self._known_targets[name] = point
+                self._targets.publish(name, point)
 
     def _on_arm_status(self, message: ArmStatus) -> None:
         self._status, self._status_at = message, time.monotonic()
@@ -182,6 +202,7 @@ class DashboardNode(Node):
         for message in self._markers.take():
             self._show_markers(message)
         self._client.check_answers()
+        self._tell_targets()
         self._page.show(self._state(), self._commanded)
 
     def _read_joints(self) -> None:
