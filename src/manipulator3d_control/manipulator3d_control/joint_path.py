@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Paths and motions in joint space: all joints start and end together."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from manipulator3d_control.motion import Motion
@@ -13,6 +11,7 @@ from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics
 
 _SAMPLE_SPACING_RAD = 0.02
 _FLOOR_TOLERANCE_M = 1e-9
+_LIMIT_TOLERANCE_RAD = 1e-9
 
 
 def plan_joint_path(arm: ArmModel, start: Array, end: Array) -> Path:
@@ -29,7 +28,7 @@ def plan_joint_path(arm: ArmModel, start: Array, end: Array) -> Path:
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     _check_target(arm, end)
     path = joint_line(start, end)
-    _check_floor(arm, lambda fractions: path.joints(fractions * path.length), path.length)
+    _check_floor(arm, path.joints(_fractions(path.length) * path.length), "joint-space path")
     return path
 
 
@@ -43,7 +42,7 @@ def plan_joint_motion(arm: ArmModel, start: Array, end: Array) -> Motion:
     motion = point_to_point(arm, start, end)
     # on the way the joints may turn more unevenly than on the straight line, but none turns back
     turned = float(np.sum(np.abs(end - start)))
-    _check_floor(arm, lambda fractions: motion.sample(fractions * motion.duration).position, turned)
+    _check_floor(arm, motion.sample(_fractions(turned) * motion.duration).position, "joint-space path")
     return motion
 
 
@@ -57,29 +56,48 @@ def joint_line(start: Array, end: Array) -> Path:
     return path_through(np.array([0.0, length]), states)
 
 
+def _fractions(turned: float) -> Array:
+    """Fractions of a path on which the joints turn by so much, close enough for checks."""
+    return np.linspace(0.0, 1.0, max(2, int(turned / _SAMPLE_SPACING_RAD) + 2))
+
+
+def check_positions(arm: ArmModel, angles: Array, name: str) -> None:
+    """Check joint angles of shape (N, 3), rad, for limits and floor; `name` is what they belong to, for messages.
+
+    Raises:
+        PathError: one is beyond; names joint or height, and the place as a fraction.
+    """
+    outside = np.maximum(arm.lower - angles, angles - arm.upper)
+    at, joint = np.unravel_index(int(np.argmax(outside)), outside.shape)
+    if outside[at, joint] > _LIMIT_TOLERANCE_RAD:
+        _check_limits(arm, angles[at], name, float(at / max(len(angles) - 1, 1)))
+    _check_floor(arm, angles, name)
+
+
 def _check_target(arm: ArmModel, end: Array) -> None:
-    for name, angle, lower, upper in zip(arm.joint_names, end, arm.lower, arm.upper, strict=True):
+    _check_limits(arm, end, "position", 1.0)
+
+
+def _check_limits(arm: ArmModel, angles: Array, name: str, fraction: float) -> None:
+    for joint, angle, lower, upper in zip(arm.joint_names, angles, arm.lower, arm.upper, strict=True):
         if not lower <= angle <= upper:
             side, bound = ("below its lower", lower) if angle < lower else ("above its upper", upper)
             raise PathError(
-                f"{name}: {angle:.4g} rad is {side} limit of {bound:.4g} rad; choose a position within the limits",
+                f"{joint}: {angle:.4g} rad is {side} limit of {bound:.4g} rad; choose a {name} within the limits",
                 IkStatus.JOINT_LIMIT,
-                1.0,
+                fraction,
             )
 
 
-def _check_floor(arm: ArmModel, joints_at: Callable[[Array], Array], turned: float) -> None:
-    """Check tool and elbow at samples; `joints_at` takes fractions of the way, `turned` is the angle turned on it."""
-    fractions = np.linspace(0.0, 1.0, max(2, int(turned / _SAMPLE_SPACING_RAD) + 2))
-    angles = joints_at(fractions)
+def _check_floor(arm: ArmModel, angles: Array, name: str) -> None:
     heights = np.minimum(forward_kinematics(arm, angles)[:, 2], elbow_heights(arm, angles))
     # an arm that starts below the floor may rise from there
     lowest_allowed = min(arm.floor_z, float(heights[0])) - _FLOOR_TOLERANCE_M
     below = np.flatnonzero(heights < lowest_allowed)
     if below.size:
-        fraction = float(fractions[below[0]])
+        fraction = float(below[0] / (len(angles) - 1))
         raise PathError(
-            f"the joint-space path goes down to {float(heights.min()):.3f} m, below the floor at {arm.floor_z:.3f} m, "
+            f"the {name} goes down to {float(heights.min()):.3f} m, below the floor at {arm.floor_z:.3f} m, "
             f"from {fraction:.0%} of the way; go over a point above",
             IkStatus.BELOW_FLOOR,
             fraction,

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans a pick-and-place: every path of it is checked before anything moves."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
-from manipulator3d_control.joint_path import plan_joint_motion
+from manipulator3d_control.blend import blended
+from manipulator3d_control.joint_path import plan_joint_motion, plan_joint_path
 from manipulator3d_control.motion import Motion
-from manipulator3d_control.path import PathError
-from manipulator3d_control.path_motion import motion_along
+from manipulator3d_control.path import Path, PathError
+from manipulator3d_control.path_motion import PathMotion, motion_along
 from manipulator3d_control.phase import Phase
 from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_control.tool_path import plan_tool_line
 from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics, inverse_kinematics
 from manipulator3d_node.error_code import ErrorCode
+
+T = TypeVar("T")
 
 # an arm this close to a position need not move there, rad
 _THERE_RAD = 1e-4
@@ -27,10 +32,12 @@ class Move:
     Attributes:
         motion: from rest to rest.
         phases: what it is for, and from which time of the motion on, s; the first from 0.
+        deviation: largest distance of the tool from the paths between the points, through rounded corners, m.
     """
 
     motion: Motion
     phases: tuple[tuple[Phase, float], ...]
+    deviation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,7 @@ class PickPlaceRequest:
         approach_height: m above both points; 0 goes straight from point to point.
         elbow: "auto" (the branch that the arm is in, else the other), "down" or "up".
         preferred_elbow: "down" or "up"; for "auto" where the arm is stretched and in neither.
+        blend_radius: m; corners above pick and place are rounded within it, 0: the arm stops in them.
     """
 
     pick: Array
@@ -49,6 +57,7 @@ class PickPlaceRequest:
     approach_height: float
     elbow: str = "auto"
     preferred_elbow: str = "down"
+    blend_radius: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,11 @@ class Mission:
         """All moves of a first cycle in order."""
         return self.to_home + self.before_grasp + self.before_release + self.after_release
 
+    @property
+    def from_home(self) -> "Mission":
+        """The same for an arm at its home position."""
+        return replace(self, to_home=())
+
 
 def plan_pick_place(arm: ArmModel, request: PickPlaceRequest, start: Array) -> Mission:
     """Plan the moves of a pick-and-place.
@@ -81,7 +95,8 @@ def plan_pick_place(arm: ArmModel, request: PickPlaceRequest, start: Array) -> M
     The arm goes to its home position in joint space, and along straight tool lines otherwise. Where the line from home
     to the pick side, or from the pick side to the place side, cannot be followed (it may lead through the arm's own
     column), that move is made in joint space if limits and floor allow it; descending, lifting and retreating are
-    straight always.
+    straight but for the rounded corners at their upper ends. The arm stops at pick, place and home, and in corners that
+    cannot be rounded because a limit or the floor is near.
 
     Args:
         arm: the arm.
@@ -122,18 +137,26 @@ def _plan_with_elbow(arm: ArmModel, request: PickPlaceRequest, start: Array, elb
         above_pick_joints, above_place_joints = pick_joints, place_joints
     to_home: tuple[Move, ...] = ()
     if np.max(np.abs(start - arm.home)) > _THERE_RAD:
-        to_home = (_joint_move(arm, Phase.HOME, start, arm.home),)
+        to_home = (_to_home(arm, start),)
     home_point = forward_kinematics(arm, arm.home)
     approach = _transfer(arm, Phase.TO_PICK, (home_point, arm.home), (above_pick, above_pick_joints))
     transfer = _transfer(arm, Phase.TO_PLACE, (above_pick, above_pick_joints), (above_place, above_place_joints))
-    leave = _joint_move(arm, Phase.TO_HOME, above_place_joints, arm.home)
+    leave = _planned(Phase.TO_HOME, lambda: plan_joint_path(arm, above_place_joints, arm.home))
     if not descends:
-        return Mission(to_home, (approach,), (transfer,), (leave,), None)
+        legs = ((Phase.TO_PICK, approach),), ((Phase.TO_PLACE, transfer),), ((Phase.TO_HOME, leave),)
+        grasp, release, home = (_moves(arm, chain, 0.0) for chain in legs)
+        return Mission(to_home, grasp, release, home, None)
     descend_pick = _line(arm, Phase.DESCEND_PICK, above_pick, request.pick, above_pick_joints)
     lift = _line(arm, Phase.LIFT, request.pick, above_pick, pick_joints)
     descend_place = _line(arm, Phase.DESCEND_PLACE, above_place, request.place, above_place_joints)
     retreat = _line(arm, Phase.RETREAT, request.place, above_place, place_joints)
-    return Mission(to_home, (approach, descend_pick), (lift, transfer, descend_place), (retreat, leave), lift)
+    chains = (
+        ((Phase.TO_PICK, approach), (Phase.DESCEND_PICK, descend_pick)),
+        ((Phase.LIFT, lift), (Phase.TO_PLACE, transfer), (Phase.DESCEND_PLACE, descend_place)),
+        ((Phase.RETREAT, retreat), (Phase.TO_HOME, leave)),
+    )
+    grasp, release, home = (_moves(arm, chain, request.blend_radius) for chain in chains)
+    return Mission(to_home, grasp, release, home, Move(motion_along(arm, lift), ((Phase.LIFT, 0.0),)))
 
 
 def _solve(arm: ArmModel, point: Array, name: str, elbow: str, seed: Array) -> Array:
@@ -143,18 +166,39 @@ def _solve(arm: ArmModel, point: Array, name: str, elbow: str, seed: Array) -> A
     return result.q
 
 
-def _transfer(arm: ArmModel, phase: Phase, start: tuple[Array, Array], end: tuple[Array, Array]) -> Move:
-    """A straight line if it can be followed and ends in the wanted joints, else a joint-space move."""
+def _moves(arm: ArmModel, chain: Sequence[tuple[Phase, Path]], radius: float) -> tuple[Move, ...]:
+    """One motion through the chain with rounded corners, or one for each path of it."""
+    if radius > 0.0 and all(path.length > 0.0 for _, path in chain):
+        try:
+            rounded = blended(arm, [path for _, path in chain], radius)
+        except PathError:
+            # the paths themselves have been checked; the arm stops where they meet
+            pass
+        else:
+            motion = motion_along(arm, rounded.path)
+            assert isinstance(motion, PathMotion)
+            starts = [0.0, *map(motion.time_at, rounded.corners)]
+            phases = tuple((phase, start) for (phase, _), start in zip(chain, starts, strict=True))
+            return (Move(motion, phases, rounded.deviation),)
+    return tuple(Move(motion_along(arm, path), ((phase, 0.0),)) for phase, path in chain)
+
+
+def _to_home(arm: ArmModel, start: Array) -> Move:
+    return Move(_planned(Phase.HOME, lambda: plan_joint_motion(arm, start, arm.home)), ((Phase.HOME, 0.0),))
+
+
+def _transfer(arm: ArmModel, phase: Phase, start: tuple[Array, Array], end: tuple[Array, Array]) -> Path:
+    """A straight line if it can be followed and ends in the wanted joints, else a joint-space path."""
     try:
         line = plan_tool_line(arm, start[0], end[0], start[1])
     except PathError as straight:
         reason = str(straight)
     else:
         if np.max(np.abs(line.end - end[1])) < _THERE_RAD:
-            return Move(motion_along(arm, line), ((phase, 0.0),))
+            return line
         reason = "the straight line ends in another branch"
     try:
-        return Move(plan_joint_motion(arm, start[1], end[1]), ((phase, 0.0),))
+        return plan_joint_path(arm, start[1], end[1])
     except PathError as around:
         raise Refusal(
             ErrorCode.PATH_UNREACHABLE,
@@ -162,15 +206,12 @@ def _transfer(arm: ArmModel, phase: Phase, start: tuple[Array, Array], end: tupl
         ) from around
 
 
-def _line(arm: ArmModel, phase: Phase, start: Array, end: Array, start_joints: Array) -> Move:
-    try:
-        return Move(motion_along(arm, plan_tool_line(arm, start, end, start_joints)), ((phase, 0.0),))
-    except PathError as error:
-        raise Refusal(ErrorCode.PATH_UNREACHABLE, f"{phase.name}: {error}") from error
+def _line(arm: ArmModel, phase: Phase, start: Array, end: Array, start_joints: Array) -> Path:
+    return _planned(phase, lambda: plan_tool_line(arm, start, end, start_joints))
 
 
-def _joint_move(arm: ArmModel, phase: Phase, start: Array, end: Array) -> Move:
+def _planned(phase: Phase, plan: Callable[[], T]) -> T:
     try:
-        return Move(plan_joint_motion(arm, start, end), ((phase, 0.0),))
+        return plan()
     except PathError as error:
         raise Refusal(ErrorCode.PATH_UNREACHABLE, f"{phase.name}: {error}") from error

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from manipulator3d_control.joint_path import elbow_heights, joint_line, plan_joint_path
+from manipulator3d_control.joint_path import elbow_heights, plan_joint_path
 from manipulator3d_control.path import PathError
-from manipulator3d_control.path_bounds import path_bounds, rest_to_rest_duration
 from manipulator3d_control.tool_path import plan_tool_line
 from manipulator3d_kinematics import ArmModel, IkStatus, inverse_kinematics
 
@@ -118,17 +117,3 @@ def test_an_arm_that_stands_below_the_floor_may_rise() -> None:
 def test_elbow_heights_agree_with_the_dh_table() -> None:
     angles = np.array([[0.3, 0.4, 1.0], [-1.0, -0.3, 2.0]])
     assert elbow_heights(ARM, angles) == pytest.approx(0.15 + 0.22 * np.sin(angles[:, 1]))
-
-
-def test_a_joint_path_is_as_fast_as_its_slowest_joint_allows() -> None:
-    # shoulder alone: 1.5 rad/s, 6 rad/s², 50 rad/s³, of which a margin of 3 % is left
-    path = joint_line(np.array([0.0, 0.0, 0.0]), np.array([0.0, 1.5, 0.0]))
-    v, a, j = 0.97 * 1.5, 0.97 * 6.0, 0.97 * 50.0
-    assert rest_to_rest_duration(path.length, path_bounds(ARM, path)) == pytest.approx(
-        1.5 / v + v / a + a / j, rel=0.01
-    )
-
-
-def test_a_tool_speed_bounds_the_path_speed() -> None:
-    start, end = np.array([0.25, -0.15, 0.16]), np.array([0.20, 0.20, 0.20])
-    assert path_bounds(ARM, plan_tool_line(ARM, start, end, joints_at(*start)), tool_speed=0.05).velocity <= 0.05

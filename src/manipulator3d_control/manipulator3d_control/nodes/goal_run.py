@@ -2,7 +2,8 @@
 """One goal at a time: who has the arm, and how a goal drives it step by step."""
 
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -19,6 +20,8 @@ from manipulator3d_control.refusal import Refusal
 from manipulator3d_node.error_code import ErrorCode
 
 _SETTLE_POLL_S = 0.02
+
+T = TypeVar("T")
 
 
 class GoalRun:
@@ -113,6 +116,7 @@ class GoalDesk:
         self.stream = stream
         self.monitor = monitor
         self.run: GoalRun | None = None
+        self._planner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="planner")
 
     def begin(self, handle: Any) -> GoalRun:
         """Give the arm to a goal.
@@ -152,6 +156,20 @@ class GoalDesk:
         """Begin to command the arm, at rest at `start`."""
         self.monitor.reset_tracking()
         self.stream.begin(Setpoint(start, np.zeros(3)), speed_scale)
+
+    async def planned(self, plan: Callable[[], T]) -> T:
+        """Plan in a thread, so that the node goes on to listen, and give the plan.
+
+        Raises:
+            Refusal: what the plan raises, or why the goal was interrupted meanwhile.
+        """
+        future: Future = Future(executor=self._node.executor)
+        self._planner.submit(plan).add_done_callback(future.set_result)
+        finished = await future
+        assert finished is not None
+        if self.run is not None:
+            self.run.check()
+        return finished.result()
 
     def finish(self) -> None:
         """Take the arm back from its goal."""

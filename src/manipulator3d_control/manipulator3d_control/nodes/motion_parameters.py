@@ -14,6 +14,14 @@ class MotionParameters:
     command_lead: float = parameter(
         0.15, "how long before the time at which it applies a command is sent", unit="s", lower=0.02, upper=0.25
     )
+    blend_radius: float = parameter(
+        0.05,
+        "how far from the points above pick and place the tool may leave its lines to round the corner; "
+        "0: stop in each corner",
+        unit="m",
+        lower=0.0,
+        upper=1.0,
+    )
     preferred_elbow: str = parameter("down", "branch taken where nothing else decides", choices=("down", "up"))
     default_approach_height: float = parameter(
         0.08, "height above pick and place where a goal gives none", unit="m", lower=0.0, upper=1.0

@@ -2,6 +2,7 @@
 """The action /move_to."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class MoveToAction:
                 assert arm is not None
                 scale = speed_scale(handle.request.speed_scale, self._desk.parameters.default_speed_scale)
                 start = self._desk.start_position()
-                motion = self._plan(handle.request, arm, start)
+                motion = await self._desk.planned(self._plan(handle.request, arm, start))
                 run.publish_feedback = lambda: self._publish_feedback(handle)
                 self._desk.start_stream(start, scale)
                 self._markers.show_motion(motion)
@@ -63,7 +64,8 @@ class MoveToAction:
         end_goal(handle, result)
         return result
 
-    def _plan(self, goal: MoveTo.Goal, arm: ArmModel, start: Array) -> Motion:
+    def _plan(self, goal: MoveTo.Goal, arm: ArmModel, start: Array) -> Callable[[], Motion]:
+        """Check the goal and give what plans it."""
         elbow = elbow_name(goal.elbow)
         if goal.target_type not in (MoveTo.Goal.TARGET_POINT, MoveTo.Goal.TARGET_JOINTS):
             raise Refusal(ErrorCode.INVALID_INPUT, f"target_type is {goal.target_type}; give 0 (point) or 1 (joints)")
@@ -73,7 +75,7 @@ class MoveToAction:
             )
         if goal.target_type == MoveTo.Goal.TARGET_JOINTS:
             angles = joint_angles(goal.joints, "joints", arm)
-            return _checked(lambda: plan_joint_motion(arm, start, angles), joints=True)
+            return lambda: _checked(lambda: plan_joint_motion(arm, start, angles), joints=True)
         point = point_in_base(goal.point, "point", arm, self._frames)
         # a straight line keeps the branch that the arm is in
         straight = goal.path_type == MoveTo.Goal.STRAIGHT
@@ -82,9 +84,9 @@ class MoveToAction:
             raise Refusal(ErrorCode(int(found.status)), f"point: {found.message}")
         if straight:
             tool = forward_kinematics(arm, start)
-            return _checked(lambda: motion_along(arm, plan_tool_line(arm, tool, point, start)))
+            return lambda: _checked(lambda: motion_along(arm, plan_tool_line(arm, tool, point, start)))
         target = found.q
-        return _checked(lambda: plan_joint_motion(arm, start, target))
+        return lambda: _checked(lambda: plan_joint_motion(arm, start, target))
 
     def _publish_feedback(self, handle: Any) -> None:
         tool = self._desk.monitor.tool
@@ -92,7 +94,7 @@ class MoveToAction:
             handle.publish_feedback(MoveTo.Feedback(progress=self._desk.stream.progress, tool=_point(tool)))
 
 
-def _checked(plan: Any, joints: bool = False) -> Motion:
+def _checked(plan: Callable[[], Motion], joints: bool = False) -> Motion:
     try:
         return plan()
     except PathError as error:

@@ -85,8 +85,7 @@ class _Cycles:
         arm = self._desk.monitor.arm
         assert arm is not None
         start = self._desk.start_position()
-        mission = plan_pick_place(arm, request, start)
-        from_home = plan_pick_place(arm, request, arm.home)
+        mission = await self._desk.planned(lambda: plan_pick_place(arm, request, start))
         self._desk.start_stream(start, scale)
         markers.show_mission(request.pick, request.place, mission)
         while True:
@@ -96,7 +95,7 @@ class _Cycles:
             if self._result.cycles_completed == goal.cycles:
                 return
             await self._phase_rest(Phase.WAIT, dwell)
-            mission = from_home
+            mission = mission.from_home
 
     def _checked(self, goal: PickPlace.Goal, frames: TargetFrame) -> tuple[PickPlaceRequest, float, float]:
         parameters, arm = self._desk.parameters, self._desk.monitor.arm
@@ -111,6 +110,7 @@ class _Cycles:
             height,
             elbow_name(goal.elbow),
             parameters.preferred_elbow,
+            parameters.blend_radius,
         )
         scale = speed_scale(goal.speed_scale, parameters.default_speed_scale)
         return request, scale, not_negative(goal.dwell, "dwell", "s")
