@@ -10,17 +10,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike
 
-from manipulator3d_kinematics.checked_numbers import Array, is_batch, rows, triple
+from manipulator3d_kinematics.checked_numbers import Array, Triple, are_triples, rows, triple, triple_or_none
 from manipulator3d_kinematics.forward import link_frames
 from manipulator3d_kinematics.inertia_terms import GRAVITY, InertiaTerms
 from manipulator3d_kinematics.model import ArmModel
+from manipulator3d_kinematics.packed_array import pack_matrix, pack_vector
 
 MASSLESS = "{}: a joint moves no mass; give every link of the description an <inertial>"
 # so many rows keep all intermediate results in the second-level cache
 _CHUNK = 2048
-_RATES = ("qd", "qdd or tau")
 # three parts of a vector, or nine of a matrix row by row: floats or columns
 Parts = tuple[Any, ...]
 # from the constants of the arm, columns of angles and rates, and the library for them
@@ -33,12 +34,19 @@ def mass_matrix(arm: ArmModel, q: ArrayLike) -> Array:
     Raises:
         ValueError: another shape, or a number that is not finite.
     """
-    return _evaluated(arm, _mass_matrix, q)
+    one = triple_or_none(q, "q")
+    return (
+        _rows(arm, _mass_matrix, q)
+        if one is None
+        else _matrix(arm, _mass_matrix(arm.inertia_terms(arm.plain_theta(one))))
+    )
 
 
 def _mass_matrix(terms: InertiaTerms) -> Parts:
-    a, _, _, b1, b2, _, _, m11, m12, m22, *_ = terms
-    return a, b1, b2, b1, m11, m12, b2, m12, m22
+    a, _, _, b1, _, b2, _, j, k, alpha, *_ = terms
+    # theta1 moves both pitches, theta2 the second alone
+    b12, m12 = b1 + b2, k + alpha
+    return a, b12, b2, b12, j + alpha + m12, m12, b2, m12, k
 
 
 def coriolis(arm: ArmModel, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -47,15 +55,20 @@ def coriolis(arm: ArmModel, q: ArrayLike, qd: ArrayLike) -> Array:
     Raises:
         ValueError: another shape, or a number that is not finite.
     """
-    return _evaluated(arm, _coriolis, q, qd)
+    one, rates = triple_or_none(q, "q"), triple_or_none(qd, "qd")
+    if one is None or rates is None:
+        return _rows(arm, _coriolis, q, qd)
+    return _matrix(arm, _coriolis(arm.inertia_terms(arm.plain_theta(one)), arm.turned(rates)))
 
 
 def _coriolis(terms: InertiaTerms, rates: Any) -> Parts:
-    _, a1, a2, _, _, b11, b12, _, _, _, alpha2, *_ = terms
+    _, a1, a2, _, d1, _, d2, _, _, _, slope, *_ = terms
     v0, v1, v2 = rates
-    half1, half2 = 0.5 * a1 * v0, 0.5 * a2 * v0
-    first = 0.5 * (a1 * v1 + a2 * v2), half1 + b11 * v1 + b12 * v2, half2 + b12 * (v1 + v2)
-    return *first, -half1, alpha2 * v2, alpha2 * (v1 + v2), -half2, -alpha2 * v1, 0.0
+    pitching = v1 + v2
+    half1, half2 = 0.5 * (a1 + a2) * v0, 0.5 * a2 * v0
+    bent = half2 + d2 * pitching
+    first = 0.5 * (a1 * v1 + a2 * pitching), 0.5 * a1 * v0 + d1 * v1 + bent, bent
+    return *first, -half1, slope * v2, slope * pitching, -half2, -slope * v1, 0.0
 
 
 def gravity(arm: ArmModel, q: ArrayLike) -> Array:
@@ -64,11 +77,15 @@ def gravity(arm: ArmModel, q: ArrayLike) -> Array:
     Raises:
         ValueError: another shape, or a number that is not finite.
     """
-    return _evaluated(arm, _gravity, q)
+    one = triple_or_none(q, "q")
+    if one is None:
+        return _rows(arm, _gravity, q)
+    return np.array(arm.turned(_gravity(arm.inertia_terms(arm.plain_theta(one)))))
 
 
 def _gravity(terms: InertiaTerms) -> Parts:
-    return terms[11:]
+    *_, g0, g1, g2 = terms
+    return g0, g1 + g2, g2
 
 
 def inverse_dynamics(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
@@ -81,19 +98,24 @@ def inverse_dynamics(arm: ArmModel, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike)
     Raises:
         ValueError: another shape, or a number that is not finite.
     """
-    return _evaluated(arm, _torques, q, qd, qdd)
+    if are_triples(q, qd, qdd):
+        return _vector(arm, _torques, q, qd, qdd)  # type: ignore[arg-type]
+    one, rates, wanted = triple_or_none(q, "q"), triple_or_none(qd, "qd"), triple_or_none(qdd, "qdd")
+    if one is None or rates is None or wanted is None:
+        return _rows(arm, _torques, q, qd, qdd)
+    return _vector(arm, _torques, one, rates, wanted)
 
 
 def _torques(terms: InertiaTerms, rates: Any, accelerations: Any) -> Parts:
-    a, a1, a2, b1, b2, b11, b12, m11, m12, m22, alpha2, g0, g1, g2 = terms
+    a, a1, a2, b1, d1, b2, d2, j, k, alpha, slope, g0, g1, g2 = terms
     v0, v1, v2 = rates
     w0, w1, w2 = accelerations
-    across = 0.5 * v0 * v0
-    return (
-        a * w0 + b1 * w1 + b2 * w2 + v0 * (a1 * v1 + a2 * v2) + b11 * v1 * v1 + b12 * (2.0 * v1 + v2) * v2 + g0,
-        b1 * w0 + m11 * w1 + m12 * w2 + alpha2 * v2 * (2.0 * v1 + v2) - across * a1 + g1,
-        b2 * w0 + m12 * w1 + m22 * w2 - across * a2 - alpha2 * v1 * v1 + g2,
-    )
+    v2, w2 = v1 + v2, w1 + w2
+    across, squared1, squared2 = 0.5 * v0 * v0, v1 * v1, v2 * v2
+    f0 = a * w0 + b1 * w1 + b2 * w2 + v0 * (a1 * v1 + a2 * v2) + d1 * squared1 + d2 * squared2 + g0
+    f1 = b1 * w0 + j * w1 + alpha * w2 + slope * squared2 - across * a1 + g1
+    f2 = b2 * w0 + alpha * w1 + k * w2 - slope * squared1 - across * a2 + g2
+    return f0, f1 + f2, f2
 
 
 def forward_dynamics(arm: ArmModel, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
@@ -106,8 +128,11 @@ def forward_dynamics(arm: ArmModel, q: ArrayLike, qd: ArrayLike, tau: ArrayLike)
     Raises:
         ValueError: another shape, a number that is not finite, or a joint that moves no mass.
     """
+    one, rates, torques = triple_or_none(q, "q"), triple_or_none(qd, "qd"), triple_or_none(tau, "tau")
     try:
-        return _evaluated(arm, accelerations, q, qd, tau)
+        if one is None or rates is None or torques is None:
+            return _rows(arm, accelerations, q, qd, tau)
+        return _vector(arm, accelerations, one, rates, torques)
     except ZeroDivisionError:
         raise ValueError(MASSLESS.format(arm.name)) from None
 
@@ -118,25 +143,23 @@ def accelerations(terms: InertiaTerms, rates: Any, torques: Any) -> Parts:
     Raises:
         ZeroDivisionError: the mass matrix is singular.
     """
-    a, a1, a2, b1, b2, b11, b12, m11, m12, m22, alpha2, g0, g1, g2 = terms
+    a, a1, a2, b1, d1, b2, d2, j, k, alpha, slope, g0, g1, g2 = terms
     v0, v1, v2 = rates
     f0, f1, f2 = torques
-    across = 0.5 * v0 * v0
-    r0 = f0 - v0 * (a1 * v1 + a2 * v2) - b11 * v1 * v1 - b12 * (2.0 * v1 + v2) * v2 - g0
-    r1 = f1 - alpha2 * v2 * (2.0 * v1 + v2) + across * a1 - g1
-    r2 = f2 + across * a2 + alpha2 * v1 * v1 - g2
+    v2 = v1 + v2
+    across, squared1, squared2 = 0.5 * v0 * v0, v1 * v1, v2 * v2
+    r0 = f0 - v0 * (a1 * v1 + a2 * v2) - d1 * squared1 - d2 * squared2 - g0
+    r1 = f1 - f2 - slope * squared2 + across * a1 - g1
+    r2 = f2 + slope * squared1 + across * a2 - g2
     # cofactors of the symmetric mass matrix
-    k00, k01, k02 = m11 * m22 - m12 * m12, b2 * m12 - b1 * m22, b1 * m12 - b2 * m11
+    k00, k01, k02 = j * k - alpha * alpha, b2 * alpha - b1 * k, b1 * alpha - b2 * j
     determinant = a * k00 + b1 * k01 + b2 * k02
     if determinant <= 0.0 if isinstance(determinant, float) else np.any(determinant <= 0.0):
         raise ZeroDivisionError
-    k11, k12, k22 = a * m22 - b2 * b2, b1 * b2 - a * m12, a * m11 - b1 * b1
+    k11, k12, k22 = a * k - b2 * b2, b1 * b2 - a * alpha, a * j - b1 * b1
     scale = 1.0 / determinant
-    return (
-        (k00 * r0 + k01 * r1 + k02 * r2) * scale,
-        (k01 * r0 + k11 * r1 + k12 * r2) * scale,
-        (k02 * r0 + k12 * r1 + k22 * r2) * scale,
-    )
+    w1 = (k01 * r0 + k11 * r1 + k12 * r2) * scale
+    return (k00 * r0 + k01 * r1 + k02 * r2) * scale, w1, (k02 * r0 + k12 * r1 + k22 * r2) * scale - w1
 
 
 def mechanical_energy(arm: ArmModel, q: ArrayLike, qd: ArrayLike) -> float:
@@ -153,39 +176,52 @@ def mechanical_energy(arm: ArmModel, q: ArrayLike, qd: ArrayLike) -> float:
     return float(0.5 * velocity @ mass_matrix(arm, triple(q, "q")) @ velocity) + GRAVITY * sum(heights)
 
 
-def _evaluated(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: ArrayLike) -> Array:
-    """Apply a formula to one state or to many, in the joints' own signs."""
-    try:
-        t0, t1, t2 = arm.plain_theta(triple(q, "q"))
-        moving = [triple(rate, name) for rate, name in zip(rates, _RATES, strict=False)]
-    except ValueError:
-        if is_batch(q) or any(is_batch(rate) for rate in rates):
-            return _evaluated_rows(arm, formula, q, *rates)
-        raise
+def _vector(arm: ArmModel, formula: Formula, one: Triple, rates: Triple, third: Triple) -> Array:
+    """Apply `_torques` or `accelerations` to one state, in the joints' own signs."""
     if arm.is_plain:
-        parts = formula(arm.inertia_terms(t0, t1, t2), *moving)
-        return np.array(parts) if len(parts) == 3 else np.array(parts).reshape(3, 3)
-    moving = [(np.array(rate) * arm.sign).tolist() for rate in moving]
-    result = np.array(formula(arm.inertia_terms(t0, t1, t2), *moving))
-    return result * arm.sign if len(result) == 3 else result.reshape(3, 3) * np.outer(arm.sign, arm.sign)
+        a, b, c = formula(arm.inertia_terms(one), rates, third)
+    else:
+        turned = arm.turned
+        a, b, c = turned(formula(arm.inertia_terms(arm.plain_theta(one)), turned(rates), turned(third)))
+    vector = empty(3)
+    pack_vector(vector, 0, a, b, c)
+    return vector
 
 
-def _evaluated_rows(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: ArrayLike) -> Array:
-    angles = arm.theta(rows(np.atleast_2d(q), "q"))
-    named = zip(rates, _RATES, strict=False)
-    moving = [rows(np.atleast_2d(rate), name) * arm.sign for rate, name in named]
-    angles, *moving = np.broadcast_arrays(angles, *moving)
-    result: Array | None = None
+def _matrix(arm: ArmModel, parts: Parts) -> Array:
+    matrix = empty((3, 3))
+    pack_matrix(matrix, 0, *parts)
+    return matrix if arm.is_plain else matrix * np.outer(arm.sign, arm.sign)
+
+
+def _rows(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: ArrayLike) -> Array:
+    """Apply a formula to many states."""
+    names = ("q", "qd", "tau" if formula is accelerations else "qdd")
+    given = [rows(np.atleast_2d(value), name) for value, name in zip((q, *rates), names, strict=False)]
+    try:
+        angles, *moving = np.broadcast_arrays(*given)
+    except ValueError:
+        counts = ", ".join(f"{name} {len(value)}" for value, name in zip(given, names, strict=False))
+        raise ValueError(f"rows: {counts}; expected one row or equally many of each") from None
+    vector = formula in _VECTORS
+    result = np.empty((len(angles), 3 if vector else 9))
     for start in range(0, len(angles), _CHUNK):
         part = slice(start, start + _CHUNK)
-        terms = arm.inertia_terms_of_rows(*np.ascontiguousarray(angles[part].T))
-        parts = formula(terms, *(np.ascontiguousarray(rate[part].T) for rate in moving))
-        if result is None:
-            result = np.empty((len(angles), len(parts)))
+        theta, *turned = (
+            angles[part] if arm.is_plain else arm.theta(angles[part]),
+            *(rate[part] if arm.is_plain else rate[part] * arm.sign for rate in moving),
+        )
+        parts = formula(arm.inertia_terms_of_rows(_columns(theta)), *map(_columns, turned))
         for column, values in enumerate(parts):
             result[part, column] = values
-    if result is None:
-        return np.zeros((0, 3)) if formula in (_torques, _gravity, accelerations) else np.zeros((0, 3, 3))
-    if result.shape[1] == 9:
-        return result.reshape(-1, 3, 3) * np.outer(arm.sign, arm.sign)
-    return result * arm.sign
+    shaped = result if vector else result.reshape(-1, 3, 3)
+    if arm.is_plain:
+        return shaped
+    return shaped * (arm.sign if vector else np.outer(arm.sign, arm.sign))
+
+
+def _columns(array: Array) -> Array:
+    return np.ascontiguousarray(array.T)
+
+
+_VECTORS = (_gravity, _torques, accelerations)

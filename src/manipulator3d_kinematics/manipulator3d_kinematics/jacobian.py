@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the tool moves for given joint velocities."""
 
+from collections.abc import Callable
 from math import cos, sin
 
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike
 
-from manipulator3d_kinematics.checked_numbers import Array, is_batch, rows, triple
+from manipulator3d_kinematics.checked_numbers import Array, Triple, rows, triple_or_none
 from manipulator3d_kinematics.model import ArmModel
+from manipulator3d_kinematics.packed_array import pack_jacobian
 
 
 def jacobian(arm: ArmModel, q: ArrayLike) -> Array:
@@ -24,25 +27,35 @@ def jacobian(arm: ArmModel, q: ArrayLike) -> Array:
     Raises:
         ValueError: another shape, or a number that is not finite.
     """
-    if is_batch(q):
-        return _jacobians(arm, rows(q, "q"))
-    t0, t1, t2 = arm.plain_theta(triple(q, "q"))
-    c0, s0, d = cos(t0), sin(t0), arm.lateral_offset
-    forearm_in, forearm_up = arm.forearm * cos(t1 + t2), arm.forearm * sin(t1 + t2)
-    inward, up = arm.upper_arm * cos(t1) + forearm_in, arm.upper_arm * sin(t1) + forearm_up
-    radial = arm.shoulder_offset + inward
-    # a flat array is made much quicker than a nested one
-    matrix = np.array(
-        (
-            d * c0 - radial * s0, -up * c0, -forearm_up * c0,
+    one = triple_or_none(q, "q")
+    return _jacobians(arm, rows(q, "q")) if one is None else arm.one_jacobian(one)
+
+
+def jacobian_function(arm: ArmModel) -> Callable[[Triple], Array]:
+    """Make the function that gives one arm's Jacobian; its constants are local, which makes it quick."""
+    d, shoulder_offset, upper_arm, forearm = arm.lateral_offset, arm.shoulder_offset, arm.upper_arm, arm.forearm
+    shape = (6, 3)
+
+    def one_jacobian(theta: Triple) -> Array:
+        t0, t1, t2 = theta
+        t12 = t1 + t2
+        c0, s0 = cos(t0), sin(t0)
+        forearm_in, forearm_up = forearm * cos(t12), forearm * sin(t12)
+        inward, up = upper_arm * cos(t1) + forearm_in, upper_arm * sin(t1) + forearm_up
+        radial, back = shoulder_offset + inward, -c0
+        matrix = empty(shape)
+        pack_jacobian(
+            matrix, 0,
+            d * c0 - radial * s0, up * back, forearm_up * back,
             d * s0 + radial * c0, -up * s0, -forearm_up * s0,
-            0.0, inward, forearm_in,
-            0.0, s0, s0,
-            0.0, -c0, -c0,
-            1.0, 0.0, 0.0,
-        )
-    ).reshape(6, 3)  # fmt: skip
-    return matrix if arm.is_plain else _in_base_and_user_angles(arm, matrix)
+            inward, forearm_in,
+            s0, s0,
+            back, back,
+            1.0,
+        )  # fmt: skip
+        return matrix
+
+    return one_jacobian if arm.is_plain else lambda q: _in_base_and_user_angles(arm, one_jacobian(arm.plain_theta(q)))
 
 
 def _jacobians(arm: ArmModel, q: Array) -> Array:

@@ -215,14 +215,28 @@ class ArmModel:
         return tool_locator(self)
 
     @cached_property
-    def inertia_terms(self) -> "Callable[[Any, Any, Any], InertiaTerms]":
+    def one_tool_point(self) -> Callable[[Triple], Array]:
+        """The function of forward.py that gives the same as an array, made once."""
+        from manipulator3d_kinematics.forward import tool_point_function
+
+        return tool_point_function(self)
+
+    @cached_property
+    def one_jacobian(self) -> Callable[[Triple], Array]:
+        """The function of jacobian.py for one position in plain floats, made once."""
+        from manipulator3d_kinematics.jacobian import jacobian_function
+
+        return jacobian_function(self)
+
+    @cached_property
+    def inertia_terms(self) -> "Callable[[Any], InertiaTerms]":
         """The function of inertia_terms.py for plain floats, made once."""
         from manipulator3d_kinematics.inertia_terms import inertia_constants, inertia_function
 
         return inertia_function(inertia_constants(self))
 
     @cached_property
-    def inertia_terms_of_rows(self) -> "Callable[[Any, Any, Any], InertiaTerms]":
+    def inertia_terms_of_rows(self) -> "Callable[[Any], InertiaTerms]":
         """The same for arrays."""
         from manipulator3d_kinematics.inertia_terms import inertia_constants, inertia_function
 
@@ -259,12 +273,21 @@ class ArmModel:
         """Angles of the DH table from joint angles, shape (..., 3)."""
         return self.sign * q + self.offset
 
-    def plain_theta(self, q: Triple) -> Triple:
+    @cached_property
+    def plain_theta(self) -> Callable[[Triple], Triple]:
         """The same from and to plain floats."""
-        if self.is_plain:
-            return q
-        a, b, c = (s * angle + o for s, angle, o in zip(self.sign.tolist(), q, self.offset.tolist(), strict=True))
-        return a, b, c
+        (s0, s1, s2), (o0, o1, o2) = self.sign.tolist(), self.offset.tolist()
+
+        def turned(q: Triple) -> Triple:
+            return s0 * q[0] + o0, s1 * q[1] + o1, s2 * q[2] + o2
+
+        return (lambda q: q) if self.is_plain else turned
+
+    @cached_property
+    def turned(self) -> Callable[[Triple], Triple]:
+        """Velocities, accelerations or torques of the joints as those of the DH table's angles, and back."""
+        s0, s1, s2 = self.sign.tolist()
+        return lambda rates: (s0 * rates[0], s1 * rates[1], s2 * rates[2])
 
     def joint_angles(self, theta: Array) -> Array:
         """Joint angles from angles of the DH table, shape (..., 3)."""

@@ -23,26 +23,26 @@ def motion_step(arm: ArmModel, q: Triple, qd: Triple, tau: Triple, dt: float) ->
     Raises:
         ValueError: another shape, a number that is not finite, or a joint that moves no mass.
     """
-    terms, sign = arm.inertia_terms, arm.sign.tolist()
+    terms, turned = arm.inertia_terms, arm.turned
     a0, a1, a2 = arm.plain_theta(triple(q, "q"))
-    b0, b1, b2 = _signed(sign, triple(qd, "qd"))
-    torque = _signed(sign, triple(tau, "tau"))
+    b0, b1, b2 = turned(triple(qd, "qd"))
+    torque = turned(triple(tau, "tau"))
 
-    def slope(t0: float, t1: float, t2: float, rates: Triple) -> Triple:
+    def slope(theta: Triple, rates: Triple) -> Triple:
         try:
-            f0, f1, f2 = accelerations(terms(t0, t1, t2), rates, torque)
+            f0, f1, f2 = accelerations(terms(theta), rates, torque)
         except ZeroDivisionError:
             raise ValueError(MASSLESS.format(arm.name)) from None
         return f0, f1, f2
 
     half, sixth = 0.5 * dt, dt / 6.0
-    f0, f1, f2 = slope(a0, a1, a2, (b0, b1, b2))
+    f0, f1, f2 = slope((a0, a1, a2), (b0, b1, b2))
     v0, v1, v2 = b0 + half * f0, b1 + half * f1, b2 + half * f2
-    g0, g1, g2 = slope(a0 + half * b0, a1 + half * b1, a2 + half * b2, (v0, v1, v2))
+    g0, g1, g2 = slope((a0 + half * b0, a1 + half * b1, a2 + half * b2), (v0, v1, v2))
     w0, w1, w2 = b0 + half * g0, b1 + half * g1, b2 + half * g2
-    h0, h1, h2 = slope(a0 + half * v0, a1 + half * v1, a2 + half * v2, (w0, w1, w2))
+    h0, h1, h2 = slope((a0 + half * v0, a1 + half * v1, a2 + half * v2), (w0, w1, w2))
     x0, x1, x2 = b0 + dt * h0, b1 + dt * h1, b2 + dt * h2
-    k0, k1, k2 = slope(a0 + dt * w0, a1 + dt * w1, a2 + dt * w2, (x0, x1, x2))
+    k0, k1, k2 = slope((a0 + dt * w0, a1 + dt * w1, a2 + dt * w2), (x0, x1, x2))
     moved = (
         sixth * (b0 + 2.0 * (v0 + w0) + x0),
         sixth * (b1 + 2.0 * (v1 + w1) + x1),
@@ -53,11 +53,7 @@ def motion_step(arm: ArmModel, q: Triple, qd: Triple, tau: Triple, dt: float) ->
         sixth * (f1 + 2.0 * (g1 + h1) + k1),
         sixth * (f2 + 2.0 * (g2 + h2) + k2),
     )
-    return _sum(q, _signed(sign, moved)), _sum(qd, _signed(sign, gained))
-
-
-def _signed(sign: list[float], values: Triple) -> Triple:
-    return sign[0] * values[0], sign[1] * values[1], sign[2] * values[2]
+    return _sum(q, turned(moved)), _sum(qd, turned(gained))
 
 
 def _sum(a: Triple, b: Triple) -> Triple:

@@ -127,7 +127,13 @@ def test_a_massless_joint_is_refused() -> None:
     [
         (((0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), "q: expected three numbers"),
         (((0.0, 1.0, 0.0), (0.0, np.nan, 0.0), (0.0, 0.0, 0.0)), "qd: .* not finite"),
-        (((0.0, 1.0, 0.0), (0.0, 0.0, 0.0), [[0.0, np.inf, 0.0]]), "qdd or tau: row 0 .* not finite"),
+        (((0.0, 1.0, 0.0), (0.0, 0.0, 0.0), (np.inf, -np.inf, 0.0)), "(qdd|tau): .* not finite"),
+        (((0.0, 1.0, 0.0), (0.0, 0.0, 0.0), ("a", "b", "c")), "(qdd|tau): expected three numbers"),
+        (
+            ([[0.0, 1.0, 0.0]] * 2, [[0.0, 0.0, 0.0]] * 3, (0.0, 0.0, 0.0)),
+            r"rows: q 2, qd 3, (qdd|tau) 1; expected one row or equally many of each",
+        ),
+        (((0.0, 1.0, 0.0), (0.0, 0.0, 0.0), [[0.0, np.inf, 0.0]]), "(qdd|tau): row 0 .* not finite"),
     ],
 )
 def test_wrong_states_raise(arguments: Any, text: str) -> None:

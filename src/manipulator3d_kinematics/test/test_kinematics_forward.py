@@ -100,6 +100,22 @@ def test_many_positions_give_the_same_as_one_at_a_time(urdf_arm: ArmModel) -> No
         assert function(urdf_arm, q.tolist()) == pytest.approx(single, rel=1e-9, abs=1e-13)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64, int])
+@pytest.mark.parametrize("form", [tuple, list, np.array])
+def test_any_numbers_give_double_precision_in_a_new_array(kind: Any, form: Any) -> None:
+    arm = ArmModel.profile("capstone")
+    q = [kind(angle) for angle in (1.3, -2.2, 3.1)]
+    exact = [float(angle) for angle in q]
+    assert forward_kinematics(arm, form(q)) == pytest.approx(dh_product(arm, exact)[:3, 3], abs=1e-15)
+    for function in (forward_kinematics, jacobian):
+        result = function(arm, form(q))
+        assert result.dtype == np.float64
+        assert result == pytest.approx(function(arm, np.array([exact]))[0], abs=1e-15)
+        kept = result.copy()
+        result[0] = 9.0
+        assert np.array_equal(function(arm, form(q)), kept)
+
+
 def test_manipulability_is_the_determinant(urdf_arm: ArmModel) -> None:
     for q in np.random.default_rng(4).uniform(-3, 3, (20, 3)):
         matrix = jacobian(urdf_arm, q)[:3]
@@ -118,6 +134,10 @@ def test_stretched_and_folded_arms_are_singular(q: tuple[float, float, float]) -
     ("q", "text"),
     [
         ((1.0, 2.0), "q: expected three numbers"),
+        ((1.0, 10**400, 2.0), "q: expected three numbers"),
+        (("a", "b", "c"), "q: expected three numbers"),
+        (np.zeros((2, 2, 3)), r"q: expected three numbers, got an array of shape \(2, 2, 3\)"),
+        ((0.0,) * 1000, r"q: expected three numbers, got \(0\.0, 0\.0, 0\.0, 0\.0, 0\.0, 0\.0, \.\.\.\)$"),
         ((0.0, np.nan, 0.0), "is not finite"),
         ((0.0, 0.0, np.inf), "is not finite"),
         ("abc", "q: expected three numbers|is not finite|must be real"),
