@@ -39,6 +39,7 @@ VERBS = {
     "reset": "clear a latched fault; moves nothing",
     "firmware": "the board's program: firmware build|size, firmware flash --port PORT",
     "monitor": "what goes over the serial line, decoded: monitor [--file FILE]",
+    "tune": "step one joint, identify its motor, suggest gains: tune JOINT [--plot FILE]",
     "bench": "measure the figures of docs/performance.md",
     "shell": "a shell, or one command, in the built environment: shell [-- COMMAND …]",
 }

@@ -22,6 +22,7 @@ _MODULES = {
     "reset": "services",
     "firmware": "firmware",
     "monitor": "monitor",
+    "tune": "tune",
     "bench": "bench",
     "shell": "shell",
 }
