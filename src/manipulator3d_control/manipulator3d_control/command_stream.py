@@ -104,6 +104,11 @@ class CommandStream:
         return 0.0 if player is None else player.progress
 
     @property
+    def playing(self) -> bool:
+        """Whether a motion is being played, or paused in it."""
+        return self._player is not None
+
+    @property
     def motion_time(self) -> float:
         """Time of the present motion that has been commanded, s."""
         player = self._player

@@ -184,5 +184,24 @@ def rotation(quaternion: Array) -> Array:
     )
 
 
+def quaternion(turn: Array) -> tuple[float, float, float, float]:
+    """Unit quaternion x y z w of a rotation matrix of shape (3, 3); the inverse of `rotation`."""
+    # the largest of the four is found by its square, so that nothing is divided by a small number (Shepperd, 1978)
+    x, y, z = np.diagonal(turn)
+    squares = 0.25 * np.array([1.0 + x - y - z, 1.0 - x + y - z, 1.0 - x - y + z, 1.0 + x + y + z])
+    largest = int(np.argmax(squares))
+    s, d = turn + turn.T, turn - turn.T
+    products = 0.25 * np.array(
+        [
+            [4.0 * squares[0], s[0, 1], s[0, 2], d[2, 1]],
+            [s[0, 1], 4.0 * squares[1], s[1, 2], d[0, 2]],
+            [s[0, 2], s[1, 2], 4.0 * squares[2], d[1, 0]],
+            [d[2, 1], d[0, 2], d[1, 0], 4.0 * squares[3]],
+        ]
+    )
+    a, b, c, w = (products[largest] / np.sqrt(squares[largest])).tolist()
+    return a, b, c, w
+
+
 def _invalid(message: str) -> Refusal:
     return Refusal(ErrorCode.INVALID_INPUT, message)

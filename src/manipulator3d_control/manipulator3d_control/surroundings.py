@@ -82,7 +82,9 @@ class Surroundings:
         clearance = self._holding if holding else self._free
         if (elbow, holding) not in self._detours:
             self._detours[elbow, holding] = Detours(self._arm, elbow, clearance.are_clear)
-        vias = self._detours[elbow, holding].vias(start, end, lambda *ends: self._is_free(*ends, holding))
+        vias = self._detours[elbow, holding].vias(
+            start, end, lambda before, after: self._is_free(before, after, holding)
+        )
         return None if vias is None else [joint_line(*ends) for ends in pairwise([start, *vias, end])]
 
     def _is_free(self, start: Array, end: Array, holding: bool) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from manipulator3d_control.obstacle import Obstacle, checked_obstacles, rotation
+from manipulator3d_control.obstacle import Obstacle, checked_obstacles, quaternion, rotation
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_node.error_code import ErrorCode
 
@@ -80,6 +80,18 @@ def test_an_obstacle_lies_within_its_bounds_and_touches_them(seed: int, kind: st
     reach = np.abs(far - obstacle.centre)
     assert np.max(reach, axis=0) == pytest.approx(obstacle.half_extents, abs=1e-3)
     assert np.all(np.linalg.norm(far - obstacle.centre, axis=1) <= obstacle.bounding_radius + 1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_quaternions_and_matrices_say_the_same(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    given = rng.normal(size=4) * rng.choice([0.0, 1e-9, 1.0], 4)
+    if np.linalg.norm(given) < 1e-12:
+        return
+    given /= np.linalg.norm(given)
+    found = np.array(quaternion(rotation(given)))
+    assert min(np.abs(found - given).max(), np.abs(found + given).max()) < 1e-12
 
 
 def make(**fields: Any) -> tuple[Obstacle, ...]:

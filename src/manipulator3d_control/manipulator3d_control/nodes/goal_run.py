@@ -17,6 +17,7 @@ from manipulator3d_control.nodes.arm_monitor import ArmMonitor
 from manipulator3d_control.nodes.motion_parameters import MotionParameters
 from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
+from manipulator3d_control.surroundings import Surroundings
 from manipulator3d_node.error_code import ErrorCode
 
 _SETTLE_POLL_S = 0.02
@@ -37,6 +38,7 @@ class GoalRun:
         self._desk = desk
         self.interruption: Refusal | None = None
         self.phase = 0
+        self.motion: Motion | None = None
         self.publish_feedback: Callable[[], None] = lambda: None
 
     def check(self) -> None:
@@ -48,12 +50,16 @@ class GoalRun:
         """Run a motion.
 
         Raises:
-            Refusal: the goal was interrupted; the arm is at rest, or its driver brings it to rest.
+            Refusal: the goal was interrupted, or an obstacle is in the way; the arm is at rest, or its driver brings it
+                to rest.
         """
         arm = self._desk.monitor.arm
         assert arm is not None
+        self._desk.check_clear(motion)
         player = MotionPlayer(arm, motion)
+        self.motion = motion
         await self._desk.played(lambda done: self._desk.stream.play(player, done))
+        self.motion = None
         self._check_stream()
 
     async def rest(self, duration: float) -> None:
@@ -117,6 +123,8 @@ class GoalDesk:
         self.monitor = monitor
         self.run: GoalRun | None = None
         self._planner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="planner")
+        self.surroundings: Surroundings | None = None
+        self.is_holding: Callable[[], bool] = lambda: False
 
     def begin(self, handle: Any) -> GoalRun:
         """Give the arm to a goal.
@@ -170,6 +178,15 @@ class GoalDesk:
         if self.run is not None:
             self.run.check()
         return finished.result()
+
+    def check_clear(self, motion: Motion, start: float = 0.0) -> None:
+        """Check that no obstacle is in the way of a motion, from a time of it on, with what the arm holds now.
+
+        Raises:
+            Refusal: PATH_BLOCKED.
+        """
+        if self.surroundings is not None:
+            self.surroundings.check_motion(motion, self.is_holding(), start)
 
     def finish(self) -> None:
         """Take the arm back from its goal."""

@@ -46,3 +46,16 @@ class MotionParameters:
     state_timeout: float = parameter(
         1.0, "age of joint_states from which they count as stale", unit="s", lower=0.05, upper=10.0
     )
+    obstacle_margin: float = parameter(
+        0.01, "least distance of the arm's surface from obstacles", unit="m", lower=0.0, upper=0.2
+    )
+    link_radius: float = parameter(
+        0.04, "radius of a link whose description has no box, cylinder or sphere", unit="m", lower=0.001, upper=0.5
+    )
+    object_radius: float = parameter(
+        0.015,
+        "radius of the ball around the tool point that a held object is taken for",
+        unit="m",
+        lower=0.0,
+        upper=0.5,
+    )

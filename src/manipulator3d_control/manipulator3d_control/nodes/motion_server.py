@@ -22,6 +22,7 @@ from manipulator3d_control.nodes.motion_parameters import MotionParameters
 from manipulator3d_control.nodes.move_to_action import MoveToAction
 from manipulator3d_control.nodes.path_markers import PathMarkers
 from manipulator3d_control.nodes.pick_place_action import PickPlaceAction
+from manipulator3d_control.nodes.set_obstacles_service import SetObstaclesService
 from manipulator3d_control.phase import Phase
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_interfaces.msg import ArmStatus, HardwareStatus
@@ -80,6 +81,8 @@ class MotionServer(Node):
         self.create_service(Trigger, "resume", self._on_resume)
         self.create_service(Trigger, "stop", self._on_stop)
         self._pick_place = PickPlaceAction(self, self._desk, self._ball, self._frames, self._markers)
+        self._obstacles = SetObstaclesService(self, self._desk, self._frames, self._markers)
+        self._desk.is_holding = lambda: self._ball.held
         self._move_to = MoveToAction(self._desk, self._frames, self._markers)
         self.create_timer(_WATCH_PERIOD_S, self._watch)
         self.create_timer(_STATUS_PERIOD_S, self._publish_status)
@@ -108,6 +111,7 @@ class MotionServer(Node):
     def _on_description(self, message: String) -> None:
         try:
             arm = ArmModel.from_urdf(message.data)
+            self._obstacles.describe(arm, message.data)
         except ValueError as error:
             self.get_logger().error(f"robot_description: {error}")
             return

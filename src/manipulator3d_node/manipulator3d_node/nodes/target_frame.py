@@ -51,10 +51,28 @@ class TargetFrame:
             point: an empty frame means the base frame.
             base_frame: name of the frame of the arm's base.
         """
-        frame = point.header.frame_id
         position = (point.point.x, point.point.y, point.point.z)
+        pose = self.pose_in_base(point.header.frame_id, base_frame)
+        if isinstance(pose, FrameRefusal):
+            return pose
+        turn, shift = pose
+        x, y, z = _rotated(turn, position)
+        return x + shift[0], y + shift[1], z + shift[2]
+
+    def pose_in_base(
+        self, frame: str, base_frame: str
+    ) -> tuple[tuple[float, float, float, float], tuple[float, float, float]] | FrameRefusal:
+        """Return the pose of a frame in the base frame, by the latest transform, or why there is none.
+
+        Args:
+            frame: empty means the base frame.
+            base_frame: name of the frame of the arm's base.
+
+        Returns:
+            Unit quaternion (w, x, y, z) and origin, m.
+        """
         if frame in ("", base_frame):
-            return position
+            return (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         if self._buffer is None:
             return FrameRefusal(
                 ErrorCode.UNKNOWN_FRAME,
@@ -71,8 +89,7 @@ class TargetFrame:
                 f"publish one on /tf or /tf_static, or give the point in '{base_frame}'",
             )
         turn, shift = transform.rotation, transform.translation
-        x, y, z = _rotated((turn.w, turn.x, turn.y, turn.z), position)
-        return x + shift.x, y + shift.y, z + shift.z
+        return (turn.w, turn.x, turn.y, turn.z), (shift.x, shift.y, shift.z)
 
 
 def _rotated(
