@@ -60,7 +60,7 @@ class SetObstaclesService:
             self._surround()
             self._markers.show_obstacles(self._obstacles)
             response.success = True
-            response.message = self._interrupted() or f"{len(self._obstacles)} obstacles are in force"
+            response.message = self._count() + self._interrupted()
         except Refusal as refusal:
             response.error_code = int(refusal.code)
             response.message = f"{refusal}; the obstacles in force stay as they were"
@@ -92,6 +92,10 @@ class SetObstaclesService:
                 self._body, self._obstacles, parameters.obstacle_margin, parameters.object_radius
             )
 
+    def _count(self) -> str:
+        count = len(self._obstacles)
+        return "1 obstacle is in force" if count == 1 else f"{count} obstacles are in force"
+
     def _interrupted(self) -> str:
         """End the running motion if what is left of it is blocked now; what happened, empty if nothing did."""
         run, stream = self._desk.run, self._desk.stream
@@ -103,7 +107,7 @@ class SetObstaclesService:
             self._desk.check_clear(run.motion, time)
         except Refusal as blocked:
             self._desk.interrupt(blocked)
-            return f"{len(self._obstacles)} obstacles are in force; the running motion ends: {blocked}"
+            return f"; the running motion ends: {blocked}"
         return ""
 
 
