@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bridge node over ROS with the emulated board; every wait is for a condition."""
 
+import csv
 import itertools
 import math
 import os
@@ -358,15 +359,17 @@ def rows(record):
 
 
 @pytest.fixture
-def recorded(description, tmp_path, capstone):
-    """An armed bridge on a board of its own: client, process, record of the plant, and the board."""
+def recorded(request, description, tmp_path, capstone):
+    """An armed bridge on a board of its own, with the test's parameters: client, process, plant's record, board."""
     record = tmp_path / "plant.csv"
     emulator = EmulatorProcess(emulator_program(), capstone, Wiring(), ["--record", str(record)])
     try:
         emulator.wait_ready(LIMIT)
         with domain_id() as domain:
             client = Client(domain)
-            bridge = Bridge(domain, hardware="serial", port=emulator.port, command_silence=2.0)
+            bridge = Bridge(
+                domain, hardware="serial", port=emulator.port, command_silence=2.0, **getattr(request, "param", {})
+            )
             try:
                 client.describe(description)
                 client.ready()
@@ -406,3 +409,41 @@ def test_a_board_that_is_unplugged_or_restarts_is_used_again(recorded):
     result, _ = client.run_home(Home.Goal(set_here=True, positions=list(HOME)))
     assert result.success, result.message
     client.spin_until(lambda: client.status().homed, "homed")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "parks"), [({"park_on_shutdown": True}, True), ({}, False)], indirect=["recorded"]
+)
+def test_a_bridge_that_is_ended_parks_if_asked_holds_and_lets_go_in_this_order(recorded, parks):
+    client, bridge, record, _ = recorded
+    away = (0.6, 0.9, -1.3)
+    client.go_to(away)
+    client.stream(swing(away, 0.2), lambda: max(map(abs, rows(record)[-1][1])) > 0.1)
+    ended_at = rows(record)[-1][0]
+    bridge.process.send_signal(signal.SIGINT)
+    # whoever commands goes on commanding, which changes nothing
+    client.stream(swing(away, 0.2), lambda: bridge.process.poll() is not None)
+    assert bridge.process.returncode == 0
+    client.spin_until(
+        lambda: rows(record)[-1][2] == HardwareStatus.MODE_IDLE, "the motors let go in the plant's record"
+    )
+    with record.open() as file:
+        lines = [line for line in csv.DictReader(file) if line["fault"] is not None and float(line["time"]) > ended_at]
+    modes = [key for key, _ in itertools.groupby(int(line["mode"]) for line in lines)]
+    # the hold may be shorter than the 10 ms between two lines
+    expected = [HardwareStatus.MODE_TRACK, HardwareStatus.MODE_HOLD, HardwareStatus.MODE_IDLE]
+    assert modes in (expected, expected[::2])
+    assert all(int(line["fault"]) == 0 for line in lines)
+    joints = range(3)
+    # without drive the arm sinks slowly, so what counts is the last line before
+    driven = list(itertools.takewhile(lambda line: int(line["mode"]) != HardwareStatus.MODE_IDLE, lines))
+    assert all(abs(float(driven[-1][f"v{joint}"])) < 0.03 for joint in joints)
+    assert all(float(lines[-1][f"drive{joint}"]) == 0.0 for joint in joints)
+    position = [float(driven[-1][f"q{joint}"]) for joint in joints]
+    if parks:
+        assert position == pytest.approx(HOME, abs=0.02)
+        # at half the limits of 2.0, 1.5 and 2.0 rad/s, some more while the joints settle in
+        fastest = [max(abs(float(line[f"v{joint}"])) for line in driven) for joint in joints]
+        assert all(speed < 0.7 * limit for speed, limit in zip(fastest, (2.0, 1.5, 2.0), strict=True))
+    else:
+        assert position == pytest.approx(away, abs=0.35)
