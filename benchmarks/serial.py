@@ -2,8 +2,10 @@
 """The serial line: load, length of frames, time of the codec, and the round trip to an emulated board."""
 
 import binascii
+import importlib
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -14,40 +16,77 @@ from cobs import cobs
 
 from benchmarks.kinematics import row
 from manipulator3d_hw_bridge import messages
+from manipulator3d_hw_bridge.board_settings import Wiring, board_settings
+from manipulator3d_hw_bridge.board_status import LinkState
 from manipulator3d_hw_bridge.emulator_process import find_emulator
 from manipulator3d_hw_bridge.frame_codec import FrameDecoder, encode_frame
 from manipulator3d_hw_bridge.messages import BAUD, CRC_INITIAL, MAX_FRAME_BYTES, MESSAGES
 from manipulator3d_hw_bridge.serial_link import SerialLink
+from manipulator3d_hw_bridge.session import Session
+from manipulator3d_kinematics import ArmModel
 
 _BITS_PER_BYTE = 10  # start, eight, stop
 _HEAD_BYTES = 6  # id, sequence, CRC, COBS code and delimiter; a payload below 254 bytes takes no further code
-_REPORT_HZ, _HEALTH_HZ, _CLOCK_HZ, _IDENTIFY_HZ = 10, 1, 2, 1
+_HOME = (0.0, 1.2, -1.6)
+_MOTION_S = 4.0
 _ROUNDS, _FRAMES, _TRIPS = 15, 500, 300
 # A frame in 2 µs on a computer where COBS and CRC alone, the peer, take 0.4.
 _CODEC_GOAL = 5.0
 
 
 def rows() -> list[dict[str, Any]]:
-    """Measure the codec and the round trip, and add up what goes over the line."""
+    """Count what goes over the line, and measure the codec and the round trip."""
     return [*_load_rows(), *_codec_rows(), *_round_trip_rows()]
 
 
 def _load_rows() -> list[dict[str, Any]]:
     longest = max(_frame_bytes(message) for message in MESSAGES.values())
     made = [row("longest frame", longest, "bytes", f"{MAX_FRAME_BYTES} bytes", longest / MAX_FRAME_BYTES, 1.0)]
-    identity = _IDENTIFY_HZ * _frame_bytes(messages.Identity) + _CLOCK_HZ * _frame_bytes(messages.Clock)
-    reports = _REPORT_HZ * _frame_bytes(messages.Report) + _HEALTH_HZ * _frame_bytes(messages.Health)
-    asked = _IDENTIFY_HZ * _frame_bytes(messages.Identify) + _CLOCK_HZ * _frame_bytes(messages.SynchroniseClock)
     for rate, limit in ((100, 0.30), (200, 0.55)):
-        for name, kind, besides in (
-            ("board to host", messages.State, identity + reports),
-            ("host to board", messages.Setpoint, asked),
-        ):
-            load = (rate * _frame_bytes(kind) + besides) * _BITS_PER_BYTE / BAUD
+        for name, count in zip(("host to board", "board to host"), _bytes_per_second(rate), strict=True):
+            load = count * _BITS_PER_BYTE / BAUD
             made.append(
                 row(f"load {name} at {rate} Hz", 100 * load, "% of line", f"{100 * limit:g} %", load / limit, 1.0)
             )
     return made
+
+
+def _bytes_per_second(rate: int) -> tuple[float, float]:
+    """Return what goes each way between the bridge's session and the emulated board in motion, in virtual time."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "firmware/tests"))
+    board = importlib.import_module("virtual_board")
+    path = importlib.import_module("firmware_paths").rest_to_rest(_HOME, (0.6, 0.9, -1.2), _MOTION_S)
+    port = board.EmulatedPort(board.load(find_emulator().parent))
+    session = Session(board_settings(ArmModel.profile("capstone"), Wiring(), float(rate), 0.1))
+    now, sent, received = 0.0, 0, 0
+
+    def step() -> None:
+        nonlocal now, sent, received
+        session.advance(now)
+        output = session.take_output()
+        port.write(output)
+        port.advance(1)
+        now += 1e-3
+        data = port.read()
+        session.receive(now, data)
+        sent, received = sent + len(output), received + len(data)
+
+    session.link_opened(now, "virtual", 0.0)
+    session.arm(now)
+    while session.status.link is not LinkState.ARMED:
+        step()
+    for _ in range(100):
+        step()
+    began, start = now, now + 0.1
+    sent = received = 0
+    for number in range(round(_MOTION_S * rate)):
+        refusal = session.motion.command(now, start + number / rate, *path(number / rate))
+        if refusal:
+            raise RuntimeError(f"the session refused a command: {refusal}")
+        while now < began + (number + 1) / rate - 1e-9:
+            step()
+    port.close()
+    return sent / _MOTION_S, received / _MOTION_S
 
 
 def _frame_bytes(message: type[messages.Message]) -> int:

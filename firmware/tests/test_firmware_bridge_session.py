@@ -2,6 +2,7 @@
 """The bridge's own session with the emulated board and with the board's binary, in lockstep virtual time."""
 
 import hashlib
+import itertools
 import math
 
 import pytest
@@ -22,21 +23,25 @@ COUNT = 2 * math.pi / 8384
 class Rig:
     """A session on one of the two boards; a step is a millisecond."""
 
-    def __init__(self, port):
+    def __init__(self, port, rate_hz=100.0):
         self.port = port
+        self.sent = self.received = 0
         self.now = 100.0
         self.measurements = []
         self.bytes = hashlib.sha256()
-        self.session = Session(board_settings(ArmModel.profile("capstone"), Wiring(), 100.0, 0.1))
+        self.session = Session(board_settings(ArmModel.profile("capstone"), Wiring(), rate_hz, 0.1))
         self.session.link_opened(self.now, "virtual", 0.0)
         self.session.arm(self.now)
 
     def step(self):
         self.session.advance(self.now)
-        self.port.write(self.session.take_output())
+        output = self.session.take_output()
+        self.sent += len(output)
+        self.port.write(output)
         self.port.advance(1)
         self.now += 0.001
         data = self.port.read()
+        self.received += len(data)
         self.bytes.update(data)
         if data:
             self.session.receive(self.now, data)
@@ -140,3 +145,26 @@ def test_a_run_repeats_to_the_byte(avr_library, elf):
         return made.bytes.hexdigest()
 
     assert run() == run()
+
+
+@pytest.mark.parametrize(("rate_hz", "share"), [(100, 0.30), (200, 0.55)])
+def test_states_and_commands_at_full_rate_both_ways_fit_the_line_and_none_is_lost(library, rate_hz, share):
+    rig = Rig(EmulatedPort(library), rate_hz)
+    rig.run_until(lambda: rig.session.status.link is LinkState.ARMED and rig.measurements, 10.0)
+    path, start = rest_to_rest(HOME, PICK, 2.0), rig.now + 0.1
+    rig.sent = rig.received = 0
+    rig.measurements.clear()
+    began, seconds = rig.now, 2.0
+    for k in range(round(seconds * rate_hz)):
+        assert not rig.session.motion.command(rig.now, start + k / rate_hz, *path(k / rate_hz))
+        while rig.now < began + (k + 1) / rate_hz - 1e-9:
+            rig.step()
+    # start bit, eight bits, stop bit
+    assert 0.1 < rig.sent * 10 / seconds / 115200 <= share
+    assert 0.1 < rig.received * 10 / seconds / 115200 <= share
+    times = [measurement.time for measurement in rig.measurements]
+    assert len(times) == pytest.approx(seconds * rate_hz, abs=1)
+    assert [b - a for a, b in itertools.pairwise(times)] == pytest.approx([1 / rate_hz] * (len(times) - 1), abs=1e-4)
+    rig.run(0.5)
+    assert rig.measurements[-1].position == pytest.approx(PICK, abs=3 * COUNT)
+    rig.port.close()

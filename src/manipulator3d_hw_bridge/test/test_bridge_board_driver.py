@@ -228,3 +228,35 @@ def test_a_board_that_does_not_let_go_does_not_hold_up_the_end(board, driven, mo
     board.board.mute = True
     driven.driver.stop()
     assert driven.link() is LinkState.CLOSED
+
+
+def test_a_second_bridge_at_the_same_port_is_told_and_takes_over_when_the_first_ends(board, driven, board_settings_of):
+    wait_until(lambda: driven.link() is LinkState.ARMED, "armed")
+    second = Driven(board_settings_of(0.5), lambda: [str(board.link)])
+    wait_until(lambda: any("in use by" in text for text in second.notices()), "told")
+    assert second.statuses()[-1].fault is ErrorCode.LINK_DOWN
+    count = len(driven.measurements())
+    wait_until(lambda: len(driven.measurements()) > count + 20, "the first goes on")
+    assert driven.link() is LinkState.ARMED
+    driven.driver.stop()
+    wait_until(lambda: second.link() is LinkState.ARMED, "the second has it")
+    second.driver.stop()
+
+
+def test_a_board_that_comes_back_under_another_name_is_found_by_its_lasting_one(board, board_settings_of, monkeypatch):
+    monkeypatch.setattr(board_driver, "stable_name", lambda _port: str(board.link))
+    first = os.path.realpath(board.link)
+    driven = Driven(board_settings_of(0.5), lambda: [first])
+    wait_until(lambda: driven.link() is LinkState.ARMED, "armed")
+    board.unplug()
+    wait_until(lambda: driven.link() is LinkState.CLOSED, "closed")
+    others = []
+    while not os.path.exists(first):  # another device gets the old name
+        others += pty.openpty()
+    board.plug()
+    assert os.path.realpath(board.link) != first
+    wait_until(lambda: driven.link() is LinkState.ARMED, "armed again")
+    assert driven.statuses()[-1].port == str(board.link)
+    driven.driver.stop()
+    for descriptor in others:
+        os.close(descriptor)

@@ -173,7 +173,13 @@ class BridgeNode(LifecycleNode):
         """List the ports to try, in the driver's thread."""
         if self._emulator is not None and not self._emulator.running:
             raise LinkError("the emulated board's process has ended; configure the bridge anew, or restart the stack")
-        return candidates(port)
+        ports = candidates(port)
+        if len(ports) > 1:
+            text = (
+                f"several boards are plugged in ({', '.join(ports)}): the first that answers is taken; or choose a port"
+            )
+            self.get_logger().warning(text, once=True)
+        return ports
 
     def _disarm(self) -> None:
         driver, done = self._driver, threading.Event()
