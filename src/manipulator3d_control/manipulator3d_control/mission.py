@@ -3,11 +3,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
-from manipulator3d_control.blend import blended
 from manipulator3d_control.joint_path import plan_joint_motion, plan_joint_path
 from manipulator3d_control.motion import Motion
 from manipulator3d_control.path import Path, PathError
@@ -15,11 +15,15 @@ from manipulator3d_control.path_motion import PathMotion, motion_along
 from manipulator3d_control.phase import Phase
 from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
+from manipulator3d_control.surroundings import Surroundings
 from manipulator3d_control.tool_path import plan_tool_line
+from manipulator3d_control.way_around import clear_motions, clear_paths, rounded_clear
 from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics, inverse_kinematics
 from manipulator3d_node.error_code import ErrorCode
 
 T = TypeVar("T")
+# what a path is for, and the path
+Leg = tuple[Phase, Path]
 
 # an arm this close to a position need not move there, rad
 _THERE_RAD = 1e-4
@@ -70,6 +74,7 @@ class Mission:
         before_release: from the pick point to the place point.
         after_release: from the place point to the home position.
         retreat: from the pick point to the approach point, for a failed grasp; None without approach height.
+        again: from there to the pick point for another try; None without approach height.
     """
 
     to_home: tuple[Move, ...]
@@ -77,6 +82,7 @@ class Mission:
     before_release: tuple[Move, ...]
     after_release: tuple[Move, ...]
     retreat: Move | None
+    again: Move | None
 
     @property
     def moves(self) -> tuple[Move, ...]:
@@ -89,27 +95,31 @@ class Mission:
         return replace(self, to_home=())
 
 
-def plan_pick_place(arm: ArmModel, request: PickPlaceRequest, start: Array) -> Mission:
+def plan_pick_place(
+    arm: ArmModel, request: PickPlaceRequest, start: Array, around: Surroundings | None = None
+) -> Mission:
     """Plan the moves of a pick-and-place.
 
     The arm goes to its home position in joint space, and along straight tool lines otherwise. Where the line from home
     to the pick side, or from the pick side to the place side, cannot be followed (it may lead through the arm's own
     column), that move is made in joint space if limits and floor allow it; descending, lifting and retreating are
     straight but for the rounded corners at their upper ends. The arm stops at pick, place and home, and in corners that
-    cannot be rounded because a limit or the floor is near.
+    cannot be rounded because a limit, the floor or an obstacle is near. Where an obstacle is in the way of a move other
+    than these short straight ones, via points lead around it.
 
     Args:
         arm: the arm.
         request: the points.
         start: shape (3,), rad; where the arm is.
+        around: the obstacles; None for none.
 
     Raises:
-        Refusal: a point or a path cannot be reached; names it and tells why.
+        Refusal: a point or a path cannot be reached or is blocked; names it and tells why.
     """
     first_refusal: Refusal | None = None
     for elbow in _elbows_to_try(arm, request, start):
         try:
-            return _plan_with_elbow(arm, request, start, elbow)
+            return _plan_with_elbow(arm, request, start, elbow, around)
         except Refusal as refusal:
             first_refusal = first_refusal or refusal
     assert first_refusal is not None
@@ -124,7 +134,9 @@ def _elbows_to_try(arm: ArmModel, request: PickPlaceRequest, start: Array) -> tu
     return ("up", "down") if first_up else ("down", "up")
 
 
-def _plan_with_elbow(arm: ArmModel, request: PickPlaceRequest, start: Array, elbow: str) -> Mission:
+def _plan_with_elbow(
+    arm: ArmModel, request: PickPlaceRequest, start: Array, elbow: str, around: Surroundings | None
+) -> Mission:
     up = np.array([0.0, 0.0, request.approach_height])
     pick_joints = _solve(arm, request.pick, "pick point", elbow, arm.home)
     place_joints = _solve(arm, request.place, "place point", elbow, arm.home)
@@ -137,26 +149,36 @@ def _plan_with_elbow(arm: ArmModel, request: PickPlaceRequest, start: Array, elb
         above_pick_joints, above_place_joints = pick_joints, place_joints
     to_home: tuple[Move, ...] = ()
     if np.max(np.abs(start - arm.home)) > _THERE_RAD:
-        to_home = (_to_home(arm, start),)
+        to_home = _to_home(arm, start, around, request.blend_radius)
     home_point = forward_kinematics(arm, arm.home)
     approach = _transfer(arm, Phase.TO_PICK, (home_point, arm.home), (above_pick, above_pick_joints))
     transfer = _transfer(arm, Phase.TO_PLACE, (above_pick, above_pick_joints), (above_place, above_place_joints))
     leave = _planned(Phase.TO_HOME, lambda: plan_joint_path(arm, above_place_joints, arm.home))
-    if not descends:
-        legs = ((Phase.TO_PICK, approach),), ((Phase.TO_PLACE, transfer),), ((Phase.TO_HOME, leave),)
-        grasp, release, home = (_moves(arm, chain, 0.0) for chain in legs)
-        return Mission(to_home, grasp, release, home, None)
-    descend_pick = _line(arm, Phase.DESCEND_PICK, above_pick, request.pick, above_pick_joints)
-    lift = _line(arm, Phase.LIFT, request.pick, above_pick, pick_joints)
-    descend_place = _line(arm, Phase.DESCEND_PLACE, above_place, request.place, above_place_joints)
-    retreat = _line(arm, Phase.RETREAT, request.place, above_place, place_joints)
-    chains = (
-        ((Phase.TO_PICK, approach), (Phase.DESCEND_PICK, descend_pick)),
-        ((Phase.LIFT, lift), (Phase.TO_PLACE, transfer), (Phase.DESCEND_PLACE, descend_place)),
-        ((Phase.RETREAT, retreat), (Phase.TO_HOME, leave)),
+    before: list[Leg] = []
+    lifting: list[Leg] = []
+    lowering: list[Leg] = []
+    rising: list[Leg] = []
+    again: Move | None = None
+    retreat: Move | None = None
+    if descends:
+        before = [_line(arm, around, Phase.DESCEND_PICK, above_pick, request.pick, above_pick_joints)]
+        lifting = [_line(arm, around, Phase.LIFT, request.pick, above_pick, pick_joints, True)]
+        lowering = [_line(arm, around, Phase.DESCEND_PLACE, above_place, request.place, above_place_joints, True)]
+        rising = [_line(arm, around, Phase.RETREAT, request.place, above_place, place_joints)]
+        retreat = Move(motion_along(arm, lifting[0][1]), ((Phase.LIFT, 0.0),))
+        again = Move(motion_along(arm, before[0][1]), ((Phase.DESCEND_PICK, 0.0),))
+    to_pick = _clear_legs(Phase.TO_PICK, approach, around, False) + before
+    to_place = lifting + _clear_legs(Phase.TO_PLACE, transfer, around, True) + lowering
+    from_place = rising + _clear_legs(Phase.TO_HOME, leave, around, False)
+    radius = request.blend_radius
+    return Mission(
+        to_home,
+        _moves(arm, to_pick, radius, around),
+        _moves(arm, to_place, radius, around, holding=True),
+        _moves(arm, from_place, radius, around),
+        retreat,
+        again,
     )
-    grasp, release, home = (_moves(arm, chain, request.blend_radius) for chain in chains)
-    return Mission(to_home, grasp, release, home, Move(motion_along(arm, lift), ((Phase.LIFT, 0.0),)))
 
 
 def _solve(arm: ArmModel, point: Array, name: str, elbow: str, seed: Array) -> Array:
@@ -166,25 +188,30 @@ def _solve(arm: ArmModel, point: Array, name: str, elbow: str, seed: Array) -> A
     return result.q
 
 
-def _moves(arm: ArmModel, chain: Sequence[tuple[Phase, Path]], radius: float) -> tuple[Move, ...]:
+def _moves(
+    arm: ArmModel, chain: Sequence[Leg], radius: float, around: Surroundings | None, holding: bool = False
+) -> tuple[Move, ...]:
     """One motion through the chain with rounded corners, or one for each path of it."""
-    if radius > 0.0 and all(path.length > 0.0 for _, path in chain):
-        try:
-            rounded = blended(arm, [path for _, path in chain], radius)
-        except PathError:
-            # the paths themselves have been checked; the arm stops where they meet
-            pass
-        else:
-            motion = motion_along(arm, rounded.path)
-            assert isinstance(motion, PathMotion)
-            starts = [0.0, *map(motion.time_at, rounded.corners)]
-            phases = tuple((phase, start) for (phase, _), start in zip(chain, starts, strict=True))
-            return (Move(motion, phases, rounded.deviation),)
-    return tuple(Move(motion_along(arm, path), ((phase, 0.0),)) for phase, path in chain)
+    chain = [leg for leg in chain if leg[1].length > 0.0] or chain[:1]
+    rounded = rounded_clear(arm, [path for _, path in chain], radius, around, holding)
+    if rounded is None:
+        return tuple(Move(motion_along(arm, path), ((phase, 0.0),)) for phase, path in chain)
+    motion = motion_along(arm, rounded.path)
+    assert isinstance(motion, PathMotion)
+    starts = [0.0, *map(motion.time_at, rounded.corners)]
+    phases = [(phase, start) for (phase, _), start in zip(chain, starts, strict=True)]
+    changes = [phases[0], *(after for before, after in pairwise(phases) if after[0] != before[0])]
+    return (Move(motion, tuple(changes), rounded.deviation),)
 
 
-def _to_home(arm: ArmModel, start: Array) -> Move:
-    return Move(_planned(Phase.HOME, lambda: plan_joint_motion(arm, start, arm.home)), ((Phase.HOME, 0.0),))
+def _to_home(arm: ArmModel, start: Array, around: Surroundings | None, radius: float) -> tuple[Move, ...]:
+    direct = _planned(Phase.HOME, lambda: plan_joint_motion(arm, start, arm.home))
+    motions = _unblocked(Phase.HOME, lambda: clear_motions(arm, direct, around, radius))
+    return tuple(Move(motion, ((Phase.HOME, 0.0),)) for motion in motions)
+
+
+def _clear_legs(phase: Phase, path: Path, around: Surroundings | None, holding: bool) -> list[Leg]:
+    return [(phase, leg) for leg in _unblocked(phase, lambda: clear_paths(path, around, holding))]
 
 
 def _transfer(arm: ArmModel, phase: Phase, start: tuple[Array, Array], end: tuple[Array, Array]) -> Path:
@@ -206,8 +233,26 @@ def _transfer(arm: ArmModel, phase: Phase, start: tuple[Array, Array], end: tupl
         ) from around
 
 
-def _line(arm: ArmModel, phase: Phase, start: Array, end: Array, start_joints: Array) -> Path:
-    return _planned(phase, lambda: plan_tool_line(arm, start, end, start_joints))
+def _line(
+    arm: ArmModel,
+    around: Surroundings | None,
+    phase: Phase,
+    start: Array,
+    end: Array,
+    start_joints: Array,
+    holding: bool = False,
+) -> Leg:
+    path = _planned(phase, lambda: plan_tool_line(arm, start, end, start_joints))
+    if around is not None:
+        _unblocked(phase, lambda: around.check_path(path, holding))
+    return phase, path
+
+
+def _unblocked(phase: Phase, plan: Callable[[], T]) -> T:
+    try:
+        return plan()
+    except Refusal as blocked:
+        raise Refusal(blocked.code, f"{phase.name}: {blocked}") from blocked
 
 
 def _planned(phase: Phase, plan: Callable[[], T]) -> T:

@@ -134,6 +134,43 @@ def test_bad_obstacles_are_refused_and_the_old_ones_stay(cell: Cell) -> None:
     assert cell.position() == pytest.approx(HOME, abs=1e-9)
 
 
+def test_a_move_goes_around_what_is_in_its_way(cell: Cell) -> None:
+    go_home(cell)
+    start, end = [-0.8, 0.4, -1.2], [0.8, 0.4, -1.2]
+    assert cell.send(to_joints(start)).result().success
+    seen = len(cell.commands)
+    assert cell.send(to_joints(end)).result().success
+    assert least_clearance(cell, seen, WALL) < 0.0
+    assert cell.send(to_joints(start)).result().success
+    assert set_obstacles(cell, WALL).success
+    seen = len(cell.commands)
+    result = cell.send(to_joints(end)).result()
+    assert result.success, result.message
+    assert cell.position() == pytest.approx(end, abs=1e-3)
+    assert least_clearance(cell, seen, WALL) >= MARGIN - 1e-4
+
+
+def test_a_pick_place_carries_the_object_around_what_is_in_its_way(cell: Cell) -> None:
+    go_home(cell)
+    assert set_obstacles(cell, WALL).success
+    seen = len(cell.commands)
+    result = cell.send(pick_place()).result()
+    assert result.success, result.message
+    assert least_clearance(cell, seen, WALL) >= MARGIN - 1e-4
+    go_home(cell)
+
+
+def test_an_obstacle_at_the_pick_point_blocks_the_mission_before_anything_moves(cell: Cell) -> None:
+    go_home(cell)
+    assert set_obstacles(cell, ("lid", SolidPrimitive.BOX, [0.1, 0.1, 0.02], (0.25, -0.15, 0.07))).success
+    commands = len(cell.commands)
+    result = cell.send(pick_place()).result()
+    assert (result.success, result.error_code, result.cycles_completed) == (False, ErrorCode.PATH_BLOCKED, 0)
+    assert "DESCEND_PICK: obstacle 'lid' is in the way: at " in result.message
+    assert len(cell.commands) == commands
+    go_home(cell)
+
+
 def test_an_obstacle_set_in_the_way_of_a_running_motion_ends_it_on_its_path(cell: Cell) -> None:
     go_home(cell)
     assert cell.send(to_joints([-1.5, 0.4, -1.2])).result().success

@@ -30,6 +30,9 @@ class MotionParameters:
     grasp_tolerance: float = parameter(
         0.01, "largest distance of tool point and object at a grasp", unit="m", lower=1e-4, upper=0.1
     )
+    grasp_attempts: int = parameter(
+        2, "how often the object is grasped for before a pick-and-place ends", lower=1, upper=10
+    )
     grip_time: float = parameter(0.2, "time that the gripper takes to open or close", unit="s", lower=0.0, upper=10.0)
     goal_tolerance: float = parameter(
         0.02, "largest distance of a joint from its goal at the end", unit="rad", lower=1e-4, upper=0.5

@@ -2,7 +2,7 @@
 """The action /move_to."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,14 @@ from geometry_msgs.msg import Point
 from manipulator3d_control.joint_path import plan_joint_motion
 from manipulator3d_control.motion import Motion
 from manipulator3d_control.nodes.goal_fields import elbow_name, joint_angles, point_in_base, speed_scale
-from manipulator3d_control.nodes.goal_run import GoalDesk, end_goal
+from manipulator3d_control.nodes.goal_run import GoalDesk, GoalRun, end_goal
 from manipulator3d_control.nodes.path_markers import PathMarkers
 from manipulator3d_control.path import PathError
 from manipulator3d_control.path_motion import motion_along
 from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_control.tool_path import plan_tool_line
+from manipulator3d_control.way_around import clear_motions
 from manipulator3d_interfaces.action import MoveTo
 from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics, inverse_kinematics
 from manipulator3d_node.error_code import ErrorCode
@@ -44,13 +45,14 @@ class MoveToAction:
                 assert arm is not None
                 scale = speed_scale(handle.request.speed_scale, self._desk.parameters.default_speed_scale)
                 start = self._desk.start_position()
-                motion = await self._desk.planned(self._plan(handle.request, arm, start))
-                run.publish_feedback = lambda: self._publish_feedback(handle)
+                plan, around = self._plan(handle.request, arm, start), self._desk.surroundings
+                radius, holding = self._desk.parameters.blend_radius, self._desk.is_holding()
+                motions = await self._desk.planned(lambda: clear_motions(arm, plan(), around, radius, holding))
                 self._desk.start_stream(start, scale)
-                self._markers.show_motion(motion)
-                await run.move(motion)
+                self._markers.show_motions(motions)
+                await self._run_through(run, motions)
                 await run.settle()
-                target = forward_kinematics(arm, motion.sample(motion.duration).position)
+                target = forward_kinematics(arm, motions[-1].sample(motions[-1].duration).position)
             finally:
                 self._desk.finish()
             assert self._desk.monitor.tool is not None
@@ -63,6 +65,15 @@ class MoveToAction:
         result.success = result.error_code == ErrorCode.SUCCESS
         end_goal(handle, result)
         return result
+
+    async def _run_through(self, run: GoalRun, motions: Sequence[Motion]) -> None:
+        total, behind = sum(motion.duration for motion in motions) or 1.0, 0.0
+        run.publish_feedback = lambda: self._publish_feedback(
+            run.handle, (behind + self._desk.stream.motion_time) / total
+        )
+        for motion in motions:
+            await run.move(motion)
+            behind += motion.duration
 
     def _plan(self, goal: MoveTo.Goal, arm: ArmModel, start: Array) -> Callable[[], Motion]:
         """Check the goal and give what plans it."""
@@ -88,10 +99,10 @@ class MoveToAction:
         target = found.q
         return lambda: _checked(lambda: plan_joint_motion(arm, start, target))
 
-    def _publish_feedback(self, handle: Any) -> None:
+    def _publish_feedback(self, handle: Any, progress: float) -> None:
         tool = self._desk.monitor.tool
         if tool is not None:
-            handle.publish_feedback(MoveTo.Feedback(progress=self._desk.stream.progress, tool=_point(tool)))
+            handle.publish_feedback(MoveTo.Feedback(progress=min(progress, 1.0), tool=_point(tool)))
 
 
 def _checked(plan: Callable[[], Motion], joints: bool = False) -> Motion:

@@ -58,9 +58,9 @@ class PathMarkers:
         )
         self._show_paths([move.motion for move in mission.moves])
 
-    def show_motion(self, motion: Motion) -> None:
-        """Show the tool's path in a motion."""
-        self._show_paths([motion])
+    def show_motions(self, motions: Sequence[Motion]) -> None:
+        """Show the tool's path in motions that follow each other."""
+        self._show_paths(motions)
 
     def show_ball(self, ball: Ball) -> None:
         """Show the ball where it is, if it has moved since it was last shown."""
@@ -107,7 +107,7 @@ class PathMarkers:
         marker.scale.z = _TEXT_HEIGHT_M
         self._publish(marker)
 
-    def _show_paths(self, motions: list[Motion]) -> None:
+    def _show_paths(self, motions: Sequence[Motion]) -> None:
         arm = self._monitor.arm
         assert arm is not None
         marker = self._marker("path", Marker.LINE_STRIP, _PATH)

@@ -17,6 +17,7 @@ from manipulator3d_control.nodes.goal_run import GoalDesk, GoalRun, end_goal
 from manipulator3d_control.nodes.path_markers import PathMarkers
 from manipulator3d_control.phase import Phase
 from manipulator3d_control.refusal import Refusal
+from manipulator3d_control.surroundings import Surroundings
 from manipulator3d_interfaces.action import PickPlace
 from manipulator3d_node.error_code import ErrorCode
 from manipulator3d_node.nodes.target_frame import TargetFrame
@@ -84,8 +85,8 @@ class _Cycles:
         request, scale, dwell = self._checked(goal, frames)
         arm = self._desk.monitor.arm
         assert arm is not None
-        start = self._desk.start_position()
-        mission = await self._desk.planned(lambda: plan_pick_place(arm, request, start))
+        start, around = self._desk.start_position(), self._desk.surroundings
+        mission = await self._desk.planned(lambda: plan_pick_place(arm, request, start, around))
         self._desk.start_stream(start, scale)
         markers.show_mission(request.pick, request.place, mission)
         while True:
@@ -95,7 +96,17 @@ class _Cycles:
             if self._result.cycles_completed == goal.cycles:
                 return
             await self._phase_rest(Phase.WAIT, dwell)
-            mission = mission.from_home
+            if self._desk.surroundings is around:
+                mission = mission.from_home
+            else:
+                around = self._desk.surroundings
+                mission = await self._planned_from_home(request, around)
+                markers.show_mission(request.pick, request.place, mission)
+
+    async def _planned_from_home(self, request: PickPlaceRequest, around: Surroundings | None) -> Mission:
+        arm = self._desk.monitor.arm
+        assert arm is not None
+        return await self._desk.planned(lambda: plan_pick_place(arm, request, arm.home, around))
 
     def _checked(self, goal: PickPlace.Goal, frames: TargetFrame) -> tuple[PickPlaceRequest, float, float]:
         parameters, arm = self._desk.parameters, self._desk.monitor.arm
@@ -125,7 +136,7 @@ class _Cycles:
             await self._move(move)
         self._enter(Phase.PICK)
         await self._run.settle()
-        await self._grasp(mission.retreat)
+        await self._grasp(mission)
         await self._run.rest(dwell)
         for move in mission.before_release:
             await self._move(move)
@@ -138,7 +149,27 @@ class _Cycles:
             await self._move(move)
         await self._run.settle()
 
-    async def _grasp(self, retreat: Move | None) -> None:
+    async def _grasp(self, mission: Mission) -> None:
+        """Grasp; where that fails, rise and come again, and after the last try stay above."""
+        attempts = self._desk.parameters.grasp_attempts
+        for attempt in range(1, attempts + 1):
+            failure = await self._try_to_grasp()
+            if not failure:
+                return
+            await self._set_gripper(closed=False)
+            if mission.retreat is not None:
+                await self._move(mission.retreat)
+                await self._run.settle()
+            if attempt < attempts:
+                if mission.again is not None:
+                    await self._move(mission.again)
+                self._enter(Phase.PICK)
+                await self._run.settle()
+        times = "once" if attempts == 1 else f"{attempts} times"
+        raise Refusal(ErrorCode.GRASP_FAILED, f"tried {times}: {failure}")
+
+    async def _try_to_grasp(self) -> str:
+        """Close the gripper; why it holds nothing, empty if it does."""
         await self._set_gripper(closed=True)
         monitor, tolerance = self._desk.monitor, self._desk.parameters.grasp_tolerance
         assert monitor.tool is not None
@@ -146,21 +177,15 @@ class _Cycles:
         if monitor.hardware.has_grasp_sensor:
             if monitor.hardware.object_detected:
                 self._ball.take(monitor.tool)
-                return
-            reason = "the grasp sensor feels no object; is it at the pick point?"
-        else:
-            distance = self._ball.grasp(monitor.tool)
-            if self._ball.held:
-                return
-            reason = (
-                f"the object is {distance:.3f} m from the tool point, more than the {tolerance:g} m allowed; "
-                "move the object or the pick point"
-            )
-        await self._set_gripper(closed=False)
-        if retreat is not None:
-            await self._move(retreat)
-            await self._run.settle()
-        raise Refusal(ErrorCode.GRASP_FAILED, reason)
+                return ""
+            return "the grasp sensor feels no object; is it at the pick point?"
+        distance = self._ball.grasp(monitor.tool)
+        if self._ball.held:
+            return ""
+        return (
+            f"the object is {distance:.3f} m from the tool point, more than the {tolerance:g} m allowed; "
+            "move the object or the pick point"
+        )
 
     async def _set_gripper(self, closed: bool) -> None:
         if not self._gripper.service_is_ready():
