@@ -137,7 +137,7 @@ def _bare_decode(frame: bytes) -> bool:
 
 
 def _round_trip_rows() -> list[dict[str, Any]]:
-    """Clock exchanges with the emulated board, whose control runs once a ms; the pseudo-terminal takes no line time."""
+    """Clock exchanges with the emulated board, which takes and gives bytes as slowly as the line, once a ms."""
     with tempfile.TemporaryDirectory(prefix="manipulator3d-") as folder:
         port = str(Path(folder, "board"))
         process = subprocess.Popen(
@@ -153,7 +153,7 @@ def _round_trip_rows() -> list[dict[str, Any]]:
             process.communicate()
     wire = 1e3 * (_frame_bytes(messages.SynchroniseClock) + _frame_bytes(messages.Clock)) * _BITS_PER_BYTE / BAUD
     return [
-        row(f"round trip, p{percent}", trips[_TRIPS * percent // 100 - 1], "ms", "time on a real line",
+        row(f"round trip, p{percent}", trips[_TRIPS * percent // 100 - 1], "ms", "its bytes on the line",
             trips[_TRIPS * percent // 100 - 1] / wire, None)
         for percent in (50, 99)
     ]  # fmt: skip
