@@ -170,6 +170,7 @@ def test_the_motor_the_response_and_the_gains_are_told(stack, capsys):
     assert answer["response"]["rise_time"] == pytest.approx(rise, abs=0.01)
     assert 0.0 < answer["response"]["rms_error"] < 1e-3
     assert abs(answer["response"]["steady_state_error"]) < 2 * math.pi / 8384
+    assert 0.0 < answer["rms_error_on_board"] < 5e-4
     assert answer["present"]["proportional"] == 40.0
     assert answer["suggested"]["sensitivity"] <= 2.01
     assert answer["setpoints_refused"] == 0

@@ -84,8 +84,7 @@ def tracking_error(record):
     return float(np.sqrt(np.mean((commanded.position - states[:, 1])[moving] ** 2)))
 
 
-@pytest.mark.parametrize("joint", [0, 1, 2])
-@pytest.mark.parametrize("supply", [12.0, 7.0])
+@pytest.mark.parametrize(("joint", "supply"), [(0, 12.0), (1, 12.0), (2, 12.0), (1, 7.0)])
 def test_a_motor_is_found_and_its_suggested_gains_follow_at_least_as_well(make_host, joint, supply):
     arm = f"supply_voltage={supply}\n"
     record = recorded(make_host, joint, arm)
@@ -97,6 +96,7 @@ def test_a_motor_is_found_and_its_suggested_gains_follow_at_least_as_well(make_h
     assert found.friction == pytest.approx(true["friction"], rel=0.05)
     assert found.load == pytest.approx(true["load"], abs=0.01)
 
+    assert record.tracking_error() == pytest.approx(tracking_error(record))
     gains = suggest_gains(found, COUNTS)
     again = recorded(make_host, joint, arm, **dataclasses.asdict(gains))
     # with the motors that the defaults are for nothing is lost; with other ones much is won

@@ -17,6 +17,8 @@ import pytest
 import rclpy
 from rclpy.context import Context
 
+from manipulator3d.cli.monitor import main
+from manipulator3d.stack_error import StackError
 from manipulator3d_hw_bridge import messages
 from manipulator3d_hw_bridge.frame_codec import encode_frame
 from manipulator3d_interfaces.msg import LinkTraffic
@@ -145,15 +147,28 @@ def test_a_port_is_listened_to_without_a_word_and_bad_frames_are_shown(domain: i
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "text"),
+    ("arguments", "text"),
     [
-        (("--port", "/dev/no-such-board"), 1, "/dev/no-such-board: no such port"),
-        (("--file", "/no/such/folder/file"), 1, "/no/such/folder/file: cannot be written (No such file or directory)"),
-        (("--only", "Stat"), 2, "there is no message 'Stat'; the messages are Identify, "),
-        (("--duration", "-1"), 2, "--duration -1 s is not above 0"),
+        (["--port", "/dev/no-such-board"], "/dev/no-such-board: no such port"),
+        (["--file", "/no/such/folder/file"], "/no/such/folder/file: cannot be written (No such file or directory)"),
     ],
 )
-def test_what_cannot_be_done_is_told(domain: int, arguments: tuple[str, ...], code: int, text: str) -> None:
-    ended, told = Monitor(domain, *arguments).end(interrupt=False)
-    assert ended == code
-    assert text in told
+def test_what_cannot_be_done_is_told(arguments: list[str], text: str) -> None:
+    with pytest.raises(StackError) as error:
+        main("monitor", arguments)
+    assert text in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--only", "Stat"], "there is no message 'Stat'; the messages are Identify, "),
+        (["--duration", "-1"], "--duration -1 s is not above 0"),
+        (["--duration", "nan"], "--duration nan s is not above 0"),
+    ],
+)
+def test_senseless_options_are_wrong_usage(arguments: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main("monitor", arguments)
+    assert ended.value.code == 2
+    assert text in capsys.readouterr().err

@@ -11,6 +11,8 @@ from manipulator3d_hw_bridge.messages import Report, Setpoint, State
 
 # s; the firmware interpolates no longer gap between two setpoints
 _LONGEST_GAP = 0.25
+# rad/s; slower counts as rest
+_MOVING = 1e-3
 
 
 @dataclass
@@ -45,6 +47,19 @@ class TuningRecord:
                 self._state_sequence = passage.sequence
         elif isinstance(message, Report) and self._state_sequence == (passage.sequence - 1) % 256:
             self.drives.append((len(self.states) - 1, message.drive[self.joint]))
+
+    def tracking_error(self) -> float:
+        """Return the RMS in rad of the measured distance from the setpoints in motion; nan when nothing moved.
+
+        Both are in the board's clock, so that neither the host's delays nor its idea of that clock are in it.
+        """
+        if len(self.setpoints) < 2 or not self.states:
+            return float("nan")
+        states = np.array(self.states)
+        commanded = commanded_motion(np.array(self.setpoints), states[:, 0])
+        moving = commanded.known & (np.abs(commanded.velocity) > _MOVING)
+        error = (commanded.position - states[:, 1])[moving]
+        return float(np.sqrt(np.mean(error**2))) if len(error) else float("nan")
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,18 @@ def test_commanded_motion_is_the_cubic_through_the_setpoints_and_unknown_between
     assert motion.acceleration[inside] == pytest.approx(cubic.deriv(2)(times[inside]))
 
 
+def test_the_tracking_error_is_that_of_the_motion_alone():
+    record = TuningRecord(0)
+    assert math.isnan(record.tracking_error())
+    for step in range(300):
+        # at rest, then on with 0.5 rad/s and 2 mrad behind, then at rest with the same distance
+        time, moving = step / 100, 100 <= step < 200
+        way = 0.005 * min(max(step - 100, 0), 100)
+        record.setpoints.append((time, way, 0.5 * moving))
+        record.states.append((time, way - 0.002 * (step >= 100), 0.0))
+    assert record.tracking_error() == pytest.approx(0.002, rel=0.02)
+
+
 def test_a_motion_that_tells_too_little_is_refused_with_the_remedy():
     with pytest.raises(NotIdentifiable, match="no motion with the drive was seen"):
         identify_motor(TuningRecord(0), 40.0, 0.8)

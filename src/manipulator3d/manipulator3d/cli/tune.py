@@ -71,9 +71,14 @@ def main(_verb: str, arguments: Sequence[str]) -> int:
     qualities = loop_quality(motor, present), loop_quality(motor, suggested)
     if options.json:
         answer = _as_json(options.joint, response, motor, present, suggested, qualities)
-        print_json(answer | {"setpoints_refused": experiment.refused})
+        board = {"rms_error_on_board": experiment.record.tracking_error(), "setpoints_refused": experiment.refused}
+        print_json(answer | board)
         return 0
     _print_response(response)
+    on_board = 1e3 * experiment.record.tracking_error()
+    print(
+        f"  {'rms error on the board':22s} {on_board:9.3f} mrad (in its own clock, all speeds: compare gains by this)"
+    )
     _print_motor(motor)
     _print_gains(present, suggested, qualities)
     print(
