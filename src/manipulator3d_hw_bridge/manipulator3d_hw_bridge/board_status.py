@@ -18,6 +18,10 @@ class LinkState(Enum):
     FAULT = "fault"
 
 
+# states in which the handshake is done
+CONNECTED = (LinkState.CONFIGURED, LinkState.ARMED, LinkState.FAULT)
+
+
 class DriveMode(IntEnum):
     """What the motors do; numbers are those of manipulator3d_interfaces/msg/HardwareStatus."""
 
@@ -53,6 +57,11 @@ class BoardStatus:
     gripper_closed: bool = False
     has_grasp_sensor: bool = False
     object_detected: bool = False
+
+    @property
+    def connected(self) -> bool:
+        """True when the handshake is done."""
+        return self.link in CONNECTED
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from manipulator3d_hw_bridge.arm_motion import ArmMotion, Done
 from manipulator3d_hw_bridge.board_health import HealthReport, reset_cause
 from manipulator3d_hw_bridge.board_settings import BoardSettings
 from manipulator3d_hw_bridge.board_status import (
+    CONNECTED,
     BoardStatus,
     Event,
     HomeProgress,
@@ -35,8 +36,6 @@ _SUSPICIOUS_AGE = 0.015
 _LEFTOVERS = 0.1
 # The link is silent only if so many reads in a row brought nothing: a starved bridge has not listened.
 _SILENT_TURNS = 3
-
-_CONNECTED = (LinkState.CONFIGURED, LinkState.ARMED, LinkState.FAULT)
 
 
 class Session:
@@ -93,7 +92,7 @@ class Session:
     @property
     def connected(self) -> bool:
         """True when the handshake is done."""
-        return self._link in _CONNECTED
+        return self._link in CONNECTED
 
     @property
     def status(self) -> BoardStatus:

@@ -399,9 +399,12 @@ def test_a_frozen_or_killed_bridge_leaves_the_arm_at_rest(recorded, number):
 
 def test_a_board_that_is_unplugged_or_restarts_is_used_again(recorded):
     client, _, _, emulator = recorded
-    emulator.command("unplug 0.5")
+    client.spin_until(lambda: "encoders" in client.diagnostics, "figures of the board")
+    emulator.command("unplug 2.5")
     client.spin_until(lambda: client.status().link != HardwareStatus.LINK_UP, "the link is down")
     assert client.status().fault == ErrorCode.LINK_DOWN
+    client.spin_until(lambda: set(client.diagnostics) == {"link", "commands"}, "no figures of a link that is gone")
+    assert client.diagnostics["link"].level == DiagnosticStatus.ERROR
     client.ready()
     assert client.status().homed
     emulator.command("reset")

@@ -288,6 +288,8 @@ class BridgeNode(LifecycleNode):
                 self._joint_states.publish(joint_state(self._settings.bounds.names, event, stamp))
             case StatusChanged():
                 self._status = event.status
+                if not event.status.connected:
+                    self._health = Health()  # figures of a link that is gone would look like present ones
                 self._publish_status()
             case Health():
                 self._health = event
