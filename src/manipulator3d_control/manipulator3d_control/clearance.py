@@ -107,6 +107,11 @@ class Clearance:
         """Which positions of shape (N, 3) keep the margin and half a millimetre at most; booleans of shape (N,)."""
         return np.asarray(np.all(self.of_positions(q, 0.0, _FEW_HALVINGS) >= self._margins, axis=(1, 2)))
 
+    def keep_clear(self, q: Array) -> bool:
+        """Whether positions of shape (N, 3) that follow each other keep the margin, or move out of it as below."""
+        clearances = self.of_positions(q)
+        return bool(np.all(clearances >= self._required(clearances)))
+
     def first_contact(self, sample: Sampler, length: float) -> Contact | None:
         """Find where a path first comes nearer than the margin.
 

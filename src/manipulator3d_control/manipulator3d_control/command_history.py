@@ -39,7 +39,7 @@ class CommandHistory:
             later = command
         return None
 
-    def error(self, time: float, measured: Array) -> float:
-        """Largest distance of a joint from its command at `time`, rad; 0 where nothing was commanded."""
+    def deviation(self, time: float, measured: Array) -> Array:
+        """Measured minus commanded angles at `time`, shape (3,), rad; zero where nothing was commanded."""
         commanded = self.at(time)
-        return 0.0 if commanded is None else float(np.max(np.abs(measured - commanded)))
+        return np.zeros(3) if commanded is None else measured - commanded

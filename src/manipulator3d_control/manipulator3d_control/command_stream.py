@@ -10,9 +10,9 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from manipulator3d_control.motion import Setpoint
-from manipulator3d_control.motion_player import MotionPlayer
 
 _IDLE_POLL_S = 0.1
 # a receiver without commands for so long has brought the arm to rest and takes the next command for a new stream
@@ -25,6 +25,25 @@ _LONGEST_DELAY_S = 1.0
 _PRIORITY = 40
 
 Done = Callable[[bool], None]
+
+
+class Player(Protocol):
+    """What makes setpoints from tick to tick: MotionPlayer says what its methods mean, JogPlayer is the other one."""
+
+    @property
+    def progress(self) -> float: ...
+    @property
+    def time(self) -> float: ...
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def at_rest(self) -> bool: ...
+    def advance(self, dt: float) -> Setpoint: ...
+    def setpoint(self) -> Setpoint: ...
+    def stop(self) -> None: ...
+    def resume(self) -> None: ...
+    def change_speed(self, speed_scale: float) -> None: ...
+    def restart(self) -> None: ...
 
 
 class CommandStream:
@@ -51,7 +70,7 @@ class CommandStream:
         self._paused = False
         self._interrupted = False
         self._hold: Setpoint | None = None
-        self._player: MotionPlayer | None = None
+        self._player: Player | None = None
         self._rest_left = 0.0
         self._done: Done | None = None
         self._stamp = 0.0
@@ -146,7 +165,7 @@ class CommandStream:
             self._active = False
             self._woken.clear()
 
-    def play(self, player: MotionPlayer, done: Done) -> None:
+    def play(self, player: Player, done: Done) -> None:
         """Run a motion from rest; `done` is told, from the stream's thread, whether its end was reached."""
         with self._lock:
             player.change_speed(self._speed_scale * self._goal_scale)

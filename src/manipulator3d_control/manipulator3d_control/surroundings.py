@@ -68,6 +68,10 @@ class Surroundings:
         """Check the straight way in joint space between two positions, each of shape (3,), rad; see check_motion."""
         self.check_path(joint_line(before, after), holding)
 
+    def keep_clear(self, positions: Array, holding: bool = False) -> bool:
+        """Whether the arm may be at positions of shape (N, 3), rad, one after the other; the first is where it is."""
+        return (self._holding if holding else self._free).keep_clear(positions)
+
     def way_around(self, start: Array, end: Array, holding: bool = False) -> list[Path] | None:
         """Find a way between two positions by via points, the shortest first.
 

@@ -157,10 +157,10 @@ def test_a_ball_put_by_hand_stays_until_it_is_grasped() -> None:
 def test_the_history_tells_the_command_of_a_time() -> None:
     history = CommandHistory()
     assert history.at(1.0) is None
-    assert history.error(1.0, np.ones(3)) == 0.0
+    assert not history.deviation(1.0, np.ones(3)).any()
     for tick in range(400):
         history.add(0.01 * tick, np.full(3, 0.1 * tick))
     assert history.at(3.005) == pytest.approx(np.full(3, 30.05))
     assert history.at(9.0) == pytest.approx(np.full(3, 39.9))
     assert history.at(1.0) is None
-    assert history.error(3.005, np.array([30.05, 30.15, 30.0])) == pytest.approx(0.1)
+    assert history.deviation(3.005, np.array([30.05, 30.15, 30.0])) == pytest.approx([0.0, 0.1, -0.05])

@@ -40,6 +40,7 @@ class ArmMonitor:
         self._off_since: float | None = None
         self._off_for = 0.0
         self._error = 0.0
+        self._deviation = np.zeros(3)
 
     def on_joint_states(self, message: JointState) -> None:
         """Take a measurement; incomplete or non-finite ones are not taken, so that they end as stale."""
@@ -51,7 +52,8 @@ class ArmMonitor:
         self._measured = np.array([measured[name] for name in self.arm.joint_names])
         self._age = 0.0
         stamp = message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
-        self._error = self._history.error(stamp, self._measured)
+        self._deviation = self._history.deviation(stamp, self._measured)
+        self._error = float(np.max(np.abs(self._deviation)))
         if self._error <= self._parameters.tracking_tolerance:
             self._off_since = None
         elif self._off_since is None:
@@ -87,6 +89,11 @@ class ArmMonitor:
     def error(self) -> float:
         """Largest distance of a measured joint from its command at that time, rad."""
         return self._error
+
+    @property
+    def deviation(self) -> Array:
+        """Measured minus commanded joint angles at the time of the measurement, shape (3,), rad."""
+        return self._deviation
 
     def reset_tracking(self) -> None:
         """Forget deviations; a new motion starts from the measured state."""

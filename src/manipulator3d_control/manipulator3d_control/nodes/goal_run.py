@@ -10,7 +10,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.task import Future
 
-from manipulator3d_control.command_stream import CommandStream
+from manipulator3d_control.command_stream import CommandStream, Player
 from manipulator3d_control.motion import Motion, Setpoint
 from manipulator3d_control.motion_player import MotionPlayer
 from manipulator3d_control.nodes.arm_monitor import ArmMonitor
@@ -29,8 +29,16 @@ class GoalRun:
     """The goal that has the arm.
 
     Args:
-        handle: its server goal handle.
+        handle: its server goal handle; None for a motion that no action asked for.
         desk: where it came from.
+
+    Attributes:
+        interruption: why the goal must end, None while it may go on.
+        motion: what runs, None where none does.
+        phase: of a pick-and-place, 0 otherwise.
+        name: what has the arm, for messages to others that want it.
+        publish_feedback: called often while the goal runs.
+        watch: called often while the goal runs; tells why it must end, None while it may go on.
     """
 
     def __init__(self, handle: Any, desk: "GoalDesk") -> None:
@@ -39,7 +47,9 @@ class GoalRun:
         self.interruption: Refusal | None = None
         self.phase = 0
         self.motion: Motion | None = None
+        self.name = "another goal is running"
         self.publish_feedback: Callable[[], None] = lambda: None
+        self.watch: Callable[[], Refusal | None] = lambda: None
 
     def check(self) -> None:
         """Raise the Refusal that interrupted the goal, if any."""
@@ -56,10 +66,19 @@ class GoalRun:
         arm = self._desk.monitor.arm
         assert arm is not None
         self._desk.check_clear(motion)
-        player = MotionPlayer(arm, motion)
         self.motion = motion
+        try:
+            await self.play(MotionPlayer(arm, motion))
+        finally:
+            self.motion = None
+
+    async def play(self, player: Player) -> None:
+        """Let a player command the arm until it is finished.
+
+        Raises:
+            Refusal: as move.
+        """
         await self._desk.played(lambda done: self._desk.stream.play(player, done))
-        self.motion = None
         self._check_stream()
 
     async def rest(self, duration: float) -> None:
@@ -71,13 +90,19 @@ class GoalRun:
         await self._desk.played(lambda done: self._desk.stream.rest(duration, done))
         self._check_stream()
 
-    async def settle(self) -> None:
+    async def settle(self, tolerance: Array | None = None, timeout: float | None = None) -> None:
         """Wait until the measured arm is where it is commanded.
+
+        Args:
+            tolerance: shape (3,), rad; None for the parameter goal_tolerance.
+            timeout: s; None for the parameter settle_timeout.
 
         Raises:
             Refusal: the goal was interrupted, or the arm did not get there in time.
         """
         parameters, monitor = self._desk.parameters, self._desk.monitor
+        allowed = np.full(3, parameters.goal_tolerance) if tolerance is None else tolerance
+        longest = parameters.settle_timeout if timeout is None else timeout
         # the last command applies only then
         await self.rest(parameters.command_lead)
         waited = 0.0
@@ -85,14 +110,17 @@ class GoalRun:
             last = self._desk.stream.last
             assert last is not None
             assert monitor.joints is not None
-            off = float(np.max(np.abs(last.position - monitor.joints)))
-            if off <= parameters.goal_tolerance:
+            off = np.abs(last.position - monitor.joints)
+            if np.all(off <= allowed):
                 return
-            if waited >= parameters.settle_timeout:
+            if waited >= longest:
+                assert monitor.arm is not None
+                worst = int(np.argmax(off - allowed))
                 raise Refusal(
                     ErrorCode.TRACKING_ERROR,
-                    f"the arm stands {off:.3f} rad from its goal {waited:.1f} s after the end of the motion, above the "
-                    f"{parameters.goal_tolerance:g} rad allowed; look for an obstacle, a load or a weak supply",
+                    f"{monitor.arm.joint_names[worst]} stands {off[worst]:.3f} rad from its goal {waited:.1f} s after "
+                    f"the end of the motion, above the {allowed[worst]:g} rad allowed; look for an obstacle, a load or "
+                    "a weak supply",
                 )
             await self.rest(_SETTLE_POLL_S)
             waited += _SETTLE_POLL_S
@@ -125,16 +153,17 @@ class GoalDesk:
         self._planner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="planner")
         self.surroundings: Surroundings | None = None
         self.is_holding: Callable[[], bool] = lambda: False
+        self._waiting: list[Future] = []
 
     def begin(self, handle: Any) -> GoalRun:
-        """Give the arm to a goal.
+        """Give the arm to a goal; `handle` is None for a motion that no action asked for.
 
         Raises:
             Refusal: another goal has it, or the arm is not ready.
         """
         if self.run is not None:
             raise Refusal(
-                ErrorCode.BUSY, "another goal is running; wait for its end, cancel it, or call /stop before the next"
+                ErrorCode.BUSY, f"{self.run.name}; wait for its end, cancel it, or call /stop before the next"
             )
         not_ready = self.monitor.not_ready()
         if not_ready is not None:
@@ -146,7 +175,7 @@ class GoalDesk:
                 "(ros2 topic info -v /joint_commands names it)",
             )
         self.run = GoalRun(handle, self)
-        if handle.is_cancel_requested:
+        if handle is not None and handle.is_cancel_requested:
             self.run.interruption = _canceled()
         return self.run
 
@@ -179,6 +208,11 @@ class GoalDesk:
             self.run.check()
         return finished.result()
 
+    def keeps_clear(self, positions: Array) -> bool:
+        """Whether the arm may be at positions of shape (N, 3), rad; see Surroundings.keep_clear. From any thread."""
+        around = self.surroundings
+        return around is None or around.keep_clear(positions, self.is_holding())
+
     def check_clear(self, motion: Motion, start: float = 0.0) -> None:
         """Check that no obstacle is in the way of a motion, from a time of it on, with what the arm holds now.
 
@@ -192,6 +226,15 @@ class GoalDesk:
         """Take the arm back from its goal."""
         self.stream.end()
         self.run = None
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            future.set_result(None)
+
+    async def vacated(self) -> None:
+        """Wait until no goal has the arm, for which the running one must have been interrupted."""
+        if self.run is not None:
+            self._waiting.append(Future(executor=self._node.executor))
+            await self._waiting[-1]
 
     def interrupt(self, refusal: Refusal, at_once: bool = False) -> bool:
         """End the running goal for a reason; the first reason counts. Tells whether there was a goal.
@@ -222,7 +265,8 @@ class GoalDesk:
         )
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
-        if self.run is not None and self.run.handle.goal_id == handle.goal_id:
+        run = self.run
+        if run is not None and run.handle is not None and run.handle.goal_id == handle.goal_id:
             self.interrupt(_canceled())
         return CancelResponse.ACCEPT
 

@@ -46,6 +46,9 @@ class MotionParameters:
     tracking_time: float = parameter(
         0.1, "how long tracking_tolerance may be exceeded", unit="s", lower=0.0, upper=10.0
     )
+    jog_timeout: float = parameter(
+        0.25, "how long a velocity of jog_twist or jog_joints counts", unit="s", lower=0.05, upper=1.0
+    )
     state_timeout: float = parameter(
         1.0, "age of joint_states from which they count as stale", unit="s", lower=0.05, upper=10.0
     )

@@ -16,8 +16,11 @@ from manipulator3d_control.command_history import CommandHistory
 from manipulator3d_control.command_stream import CommandStream
 from manipulator3d_control.motion import Setpoint
 from manipulator3d_control.nodes.arm_monitor import ArmMonitor
+from manipulator3d_control.nodes.follow_joint_trajectory_action import FollowJointTrajectoryAction
 from manipulator3d_control.nodes.goal_fields import point_in_base
 from manipulator3d_control.nodes.goal_run import GoalDesk
+from manipulator3d_control.nodes.jog import Jog
+from manipulator3d_control.nodes.joint_trajectory_topic import JointTrajectoryTopic
 from manipulator3d_control.nodes.motion_parameters import MotionParameters
 from manipulator3d_control.nodes.move_to_action import MoveToAction
 from manipulator3d_control.nodes.path_markers import PathMarkers
@@ -84,6 +87,9 @@ class MotionServer(Node):
         self._obstacles = SetObstaclesService(self, self._desk, self._frames, self._markers)
         self._desk.is_holding = lambda: self._ball.held
         self._move_to = MoveToAction(self._desk, self._frames, self._markers)
+        self._follow = FollowJointTrajectoryAction(self, self._desk, self._markers)
+        self._jog = Jog(self, self._desk, self._frames)
+        self._trajectories = JointTrajectoryTopic(self, self._desk, self._markers)
         self.create_timer(_WATCH_PERIOD_S, self._watch)
         self.create_timer(_STATUS_PERIOD_S, self._publish_status)
         self.create_timer(_FEEDBACK_PERIOD_S, self._publish_feedback)
@@ -181,7 +187,7 @@ class MotionServer(Node):
                 "command_lead"
             )
         self._reported_delay = self._stream.delay
-        refusal = self._monitor.interruption()
+        refusal = self._monitor.interruption() or self._desk.run.watch()
         if refusal is not None and self._desk.run.interruption is None:
             self.get_logger().error(str(refusal))
             self._desk.interrupt(refusal, at_once=refusal.code in _AT_ONCE)
