@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The last faults and refusals with their remedy, newest first."""
 
+import threading
 from collections import deque
 
 from manipulator3d_dashboard.markdown import escape
@@ -10,9 +11,10 @@ _LENGTH = 20
 
 
 class FaultLog:
-    """Remembers what went wrong; a fault that is reported over and over stands in it once."""
+    """Remembers what went wrong; a fault that is reported over and over stands in it once. Any thread may use it."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._entries: deque[str] = deque(maxlen=_LENGTH)
         self._standing: dict[str, tuple[int, str]] = {}
 
@@ -33,8 +35,10 @@ class FaultLog:
 
     def add(self, text: str, clock: str) -> None:
         """Enter something that happened once."""
-        self._entries.appendleft(f"`{clock}` {escape(text)}")
+        with self._lock:
+            self._entries.appendleft(f"`{clock}` {escape(text)}")
 
     def text(self) -> str:
         """All entries as a Markdown list."""
-        return "\n".join(f"- {entry}" for entry in self._entries) or "Nothing so far."
+        with self._lock:
+            return "\n".join(f"- {entry}" for entry in self._entries) or "Nothing so far."

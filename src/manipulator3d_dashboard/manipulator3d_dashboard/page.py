@@ -44,7 +44,9 @@ _NO_ARM = Verdict(False, "no arm is known yet")
 
 
 class Page:
-    """A page that is served from now on. All methods are for one thread; viser's own threads only call `on_request`.
+    """A page that is served from now on.
+
+    Its methods are for one thread at a time; viser's own threads only call `on_request`.
 
     Args:
         host, port, token: as in Door.

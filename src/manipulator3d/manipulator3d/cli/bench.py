@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-AREAS = ("kinematics", "trajectories", "dynamics", "ros", "serial", "firmware", "stack")
+AREAS = ("kinematics", "trajectories", "dynamics", "ros", "serial", "firmware", "stack", "dashboard")
 
 
 def main(_verb: str, arguments: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 
 import queue
 import sys
+import threading
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -38,13 +39,19 @@ from manipulator3d_node.nodes.parameters import declare_parameters
 from manipulator3d_node.nodes.process import run_node
 
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+_CHECK_PERIOD_S = 0.5
+# none of what comes between two pictures is lost, as long as the picture is not held up for a second
+_EACH = QoSProfile(depth=50, reliability=ReliabilityPolicy.RELIABLE)
 # the commands between two pictures, at up to 500 Hz
 _RECENT = QoSProfile(depth=20, reliability=ReliabilityPolicy.BEST_EFFORT)
 _LATCHED = QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 
 
 class DashboardNode(Node):
-    """All of ROS happens in the thread that spins it; viser's threads put commands into a queue and wake it.
+    """Requests, services and rare topics are the business of the thread that spins it, the picture that of another.
+
+    A round of rclpy's executor costs more than a picture, so the picture has a thread of its own that reads the fast
+    topics itself. viser's threads put requests into a queue and wake the executor.
 
     Raises:
         ValueError: the page cannot be served with these parameters; names the reason and the remedy.
@@ -65,6 +72,10 @@ class DashboardNode(Node):
         self._status_at: float | None = None
         self._hardware: HardwareStatus | None = None
         self._urdf = ""
+        # for what both threads touch
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        self._failure: Exception | None = None
         self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
         self._wake = self.create_guard_condition(self._obey)
         self._page = Page(
@@ -74,25 +85,47 @@ class DashboardNode(Node):
         self._jog = JogPublisher(self, self._tell)
         self.create_subscription(String, "robot_description", self._on_description, _LATCHED)
         self._joint_states = PolledTopic(self, JointState, "joint_states", _NEWEST)
-        self.create_subscription(ArmStatus, "arm_status", self._on_arm_status, 10)
-        self.create_subscription(HardwareStatus, "hardware_status", self._on_hardware_status, 10)
+        self._arm_statuses = PolledTopic(self, ArmStatus, "arm_status", _EACH)
+        self._hardware_statuses = PolledTopic(self, HardwareStatus, "hardware_status", _EACH)
+        self._diagnostics = PolledTopic(self, DiagnosticArray, "diagnostics", _EACH)
         self._markers = PolledTopic(self, MarkerArray, "markers", _LATCHED)
         self._joint_commands: PolledTopic | None = None
-        self.create_subscription(DiagnosticArray, "diagnostics", self._on_diagnostics, 10)
-        self._timer = self.create_timer(1.0 / parameters.update_rate_hz, self._refresh)
+        self.create_timer(_CHECK_PERIOD_S, self._client.check_answers)
         shown = parameters.host if parameters.host not in ("", "0.0.0.0", "::") else "this computer's address"
         query = "/?token=…" if parameters.token else "/"
         self.get_logger().info(f"the page is at http://{shown}:{self._page.port}{query}")
+        self._painter = threading.Thread(target=self._paint, args=(1.0 / parameters.update_rate_hz,), daemon=True)
+        self._painter.start()
 
     def close(self) -> None:
         """Stop serving the page."""
+        self._ended.set()
+        self._painter.join()
         self._page.close()
 
     def _on_request(self, request: Request) -> None:
         self._requests.put(request)
         self._wake.trigger()
 
+    def _paint(self, period: float) -> None:
+        due = time.monotonic()
+        while not self._ended.wait(max(0.0, due - time.monotonic())):
+            # pictures that are missed are not made up for
+            due = max(due + period, time.monotonic())
+            try:
+                with self._lock:
+                    self._refresh()
+            except Exception as error:
+                # ends the program, as it would from the executor's own thread
+                self._failure = error
+                self._wake.trigger()
+                return
+
     def _obey(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        with self._lock:
+            self._follow_wishes()
         while not self._requests.empty():
             request = self._requests.get()
             if isinstance(request, JogBeat):
@@ -138,6 +171,10 @@ class DashboardNode(Node):
             move(self._arm, (0.0, 0.0, 0.0))
 
     def _on_description(self, message: String) -> None:
+        with self._lock:
+            self._take_description(message)
+
+    def _take_description(self, message: String) -> None:
         if message.data == self._urdf:
             return
         self._urdf = message.data
@@ -157,8 +194,9 @@ class DashboardNode(Node):
         self._targets.base_frame = arm.base_frame
 
     def _on_target(self, name: str, point: Vector) -> None:
-        self._page.set_target(name, point)
-        self._known_targets[name] = point
+        with self._lock:
+            self._page.set_target(name, point)
+            self._known_targets[name] = point
 
     def _tell_targets(self) -> None:
         if self._targets is None:
@@ -198,10 +236,16 @@ class DashboardNode(Node):
                     self._page.put_marker(drawn)
 
     def _refresh(self) -> None:
+        for topic, take in (
+            (self._arm_statuses, self._on_arm_status),
+            (self._hardware_statuses, self._on_hardware_status),
+            (self._diagnostics, self._on_diagnostics),
+        ):
+            for message in topic.take():
+                take(message)
         self._read_joints()
         for message in self._markers.take():
             self._show_markers(message)
-        self._client.check_answers()
         self._tell_targets()
         self._page.show(self._state(), self._commanded)
 
@@ -214,16 +258,21 @@ class DashboardNode(Node):
                 errors = self._track.errors(seconds(measured.header.stamp), joint_positions(measured))
                 self._page.plot(errors, joint_velocities(measured))
 
-    def _read_commands(self) -> None:
-        if not self._page.wants_commands:
-            if self._joint_commands is not None:
-                self._joint_commands.destroy()
-                self._joint_commands = None
-                self._commanded = {}
-                self._track.clear()
-            return
-        if self._joint_commands is None:
+    def _follow_wishes(self) -> None:
+        if self._page.wants_commands and self._joint_commands is None:
             self._joint_commands = PolledTopic(self, JointState, "joint_commands", _RECENT)
+        elif not self._page.wants_commands and self._joint_commands is not None:
+            self._joint_commands.destroy()
+            self._joint_commands = None
+            self._commanded = {}
+            self._track.clear()
+
+    def _read_commands(self) -> None:
+        if self._page.wants_commands is not (self._joint_commands is not None):
+            # subscriptions come and go in the executor's thread
+            self._wake.trigger()
+        if self._joint_commands is None:
+            return
         for commanded in self._joint_commands.take():
             self._commanded = joint_positions(commanded)
             self._commanded_at = time.monotonic()

@@ -11,7 +11,7 @@ from rclpy.qos import QoSProfile
 class PolledTopic:
     """A subscription that is asked for what came instead of calling back.
 
-    Must be made, used and destroyed in the thread that spins the node.
+    Must be made and destroyed in the thread that spins the node, and not asked meanwhile; else any thread may ask.
 
     Args:
         profile: its depth is the number of messages kept between two calls.
