@@ -155,6 +155,8 @@ def _click_rows(client: StackClient, port: int) -> list[dict[str, Any]]:
     with _browsers(port, 1) as (browser,):
         if not client.spin_until(lambda: _JOG_BUTTON in browser.buttons, _WAIT_S):
             raise RuntimeError(f"the page shows no button {_JOG_BUTTON}")
+        # a click that meets the page while it is still being sent waits for its end
+        client.spin_until(lambda: False, _SETTLE_S)
         button = browser.buttons[_JOG_BUTTON]
         for _ in range(_CLICKS):
             before, sent = len(arrived), time.monotonic()
