@@ -25,6 +25,11 @@ class CommandHistory:
             while self._commands[0][0] < time - _KEPT_S:
                 self._commands.popleft()
 
+    def clear(self) -> None:
+        """Forget all commands."""
+        with self._lock:
+            self._commands.clear()
+
     def at(self, time: float) -> Array | None:
         """Commanded position at `time`, shape (3,), rad; after the last command it stays; None before the first."""
         later: tuple[float, Array] | None = None

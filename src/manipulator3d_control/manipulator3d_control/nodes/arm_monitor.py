@@ -96,8 +96,13 @@ class ArmMonitor:
         return self._deviation
 
     def reset_tracking(self) -> None:
-        """Forget deviations; a new motion starts from the measured state."""
-        self._off_since, self._off_for = None, 0.0
+        """Forget deviations and earlier commands; a new motion starts from the measured state.
+
+        Otherwise an arm that was held away from its last command would fail every new motion before its first command
+        applies.
+        """
+        self._history.clear()
+        self._off_since, self._off_for, self._error = None, 0.0, 0.0
 
     def not_ready(self) -> Refusal | None:
         """Why no motion may start, None when one may."""
