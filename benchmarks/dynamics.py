@@ -29,7 +29,6 @@ def rows() -> list[dict[str, Any]]:
 
 
 def _term_rows(arm: ArmModel, states: np.ndarray) -> list[dict[str, Any]]:
-    q, qd, third = states
     plain = [tuple(tuple(part) for part in state) for state in states.transpose(1, 0, 2).tolist()]
     many = [np.tile(part, (50, 1)) for part in states]
     functions = {
@@ -43,22 +42,28 @@ def _term_rows(arm: ArmModel, states: np.ndarray) -> list[dict[str, Any]]:
         return [missing(f"{name} against pinocchio", "pinocchio") for name in functions]
     model = pin.buildModelFromXML(robot_description("capstone"))
     data = model.createData()
+    arrays = [tuple(state) for state in states.transpose(1, 0, 2)]
     peers: dict[str, Call] = {
-        "inverse dynamics": lambda index: pin.rnea(model, data, q[index], qd[index], third[index]),
-        "forward dynamics": lambda index: pin.aba(model, data, q[index], qd[index], third[index]),
-        "mass matrix": lambda index: pin.crba(model, data, q[index]),
+        "inverse dynamics": lambda index: pin.rnea(model, data, *arrays[index]),
+        "forward dynamics": lambda index: pin.aba(model, data, *arrays[index]),
+        "mass matrix": lambda index: pin.crba(model, data, arrays[index][0]),
     }
-    calls: dict[str, Call] = {f"pinocchio {name}": call for name, call in peers.items()}
+    ours: dict[str, Call] = {
+        "inverse dynamics": lambda index: inverse_dynamics(arm, *plain[index]),
+        "forward dynamics": lambda index: forward_dynamics(arm, *plain[index]),
+        "mass matrix": lambda index: mass_matrix(arm, plain[index][0]),
+    }
+    calls: dict[str, Call] = ours | {f"pinocchio {name}": call for name, call in peers.items()}
     batches: dict[str, Call] = {}
     for name, (function, count, _) in functions.items():
-        calls[name] = lambda index, function=function, count=count: function(arm, *plain[index][:count])  # type: ignore[misc]
-        batches[name] = lambda _index, function=function, count=count: function(arm, *many[:count])  # type: ignore[misc]
-    took, batched = interleaved(calls), interleaved(batches, count=1)
+        batches[f"batch {name}"] = lambda _index, function=function, count=count: function(arm, *many[:count])  # type: ignore[misc]
+    took = interleaved(calls | batches, batches=batches)
     made = []
     for name, (_, _, goal) in functions.items():
-        peer, each = took[f"pinocchio {name}"], batched[name] / len(many[0])
+        peer, each = took[f"pinocchio {name}"], took[f"batch {name}"] / len(many[0])
         made.append(row(f"{name}, one state", took[name], "us", "pinocchio", took[name] / peer, goal))
-        made.append(row(f"{name}, batch of 10^4, per state", each, "us", "pinocchio", each / peer, 0.15))
+        batch_goal = 0.15 if goal else None
+        made.append(row(f"{name}, batch of 10^4, per state", each, "us", "pinocchio", each / peer, batch_goal))
     return made
 
 

@@ -150,8 +150,9 @@ class KinematicsNode(Node):
             response.error_code = int(result.status)
             return
         response.success = True
-        response.alternatives = [_joint_state(arm, q) for q in result.solutions]
-        response.solution = response.alternatives[0]
+        best, *others = result.solutions
+        response.solution.name, response.solution.position = arm.joint_names, best
+        response.alternatives = [response.solution, *(JointState(name=arm.joint_names, position=q) for q in others)]
         response.achieved.x, response.achieved.y, response.achieved.z = achieved
         response.position_error = dist(target, achieved)
         response.manipulability = result.manipulability
@@ -227,10 +228,6 @@ def _elbow(number: int) -> str:
     if number not in _ELBOWS:
         raise ValueError(f"elbow: {number} is not defined; expected AUTO (0), DOWN (1) or UP (2)")
     return _ELBOWS[number]
-
-
-def _joint_state(arm: ArmModel, q: Triple) -> JointState:
-    return JointState(name=arm.joint_names, position=q)
 
 
 def _pose(pose: Array, frame: str) -> PoseStamped:
