@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from manipulator3d_kinematics.branches import ON_BOUNDARY, Solution
 from manipulator3d_kinematics.checked_numbers import Triple, triple
-from manipulator3d_kinematics.closest_point import NOT_UPRIGHT, closest_solution, is_known
+from manipulator3d_kinematics.closest_point import closest_solution
 from manipulator3d_kinematics.ik_result import UP_BIT, IkResult, IkStatus
 from manipulator3d_kinematics.model import ArmModel
 from manipulator3d_kinematics.refusal import refusal
@@ -71,8 +71,6 @@ def inverse_kinematics(
     status, message = refusal(arm, (x, y, z), elbow)
     if not allow_closest:
         return IkResult(arm, (x, y, z), status, [], message)
-    if not is_known(arm):
-        return IkResult(arm, (x, y, z), status, [], f"{message.split(';')[0]}; {NOT_UPRIGHT}")
     nearest, distance = closest_solution(arm, (x, y, z), elbow, start)
     if nearest is None:
         return IkResult(arm, (x, y, z), status, [], f"{message}; no joint position keeps limits and floor")
