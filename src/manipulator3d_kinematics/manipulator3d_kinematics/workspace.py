@@ -9,7 +9,7 @@ their own.
 
 from dataclasses import dataclass
 from functools import partial
-from math import pi, tau
+from math import isinf, pi, tau
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,8 @@ class Workspace:
 
     Attributes:
         facing: outlines of the cross-section reached facing the target, each of shape (K, 2): m, distance from the yaw
-            axis and height in the base frame. Counter-clockwise around the set, clockwise around a hole.
+            axis and height in the base frame (for a tilted axis: along it, in the arm's frame). Counter-clockwise
+            around the set, clockwise around a hole.
         over: the same for reaching over.
         section: the same for either.
         volume: m³; under the yaw limits.
@@ -46,15 +47,17 @@ def workspace(arm: ArmModel, cell: float = 0.01) -> Workspace:
     """Find the reachable set.
 
     Args:
-        arm: the arm; its yaw axis is upright.
+        arm: the arm; one that `has_section`.
         cell: m; holes and tongues narrower than this may be missed; the outlines' corners are exact.
 
     Raises:
         ValueError: the yaw axis is not perpendicular to the floor, or the cell is not above 0.
     """
-    if not arm.is_upright:
+    if not has_section(arm):
+        axis = "({:.3g}, {:.3g}, {:.3g})".format(*arm.mount[:3, 2])
         raise ValueError(
-            f"{arm.name}: the workspace is found for an upright yaw axis alone; its axis is {arm.mount[:3, 2]}"
+            f"{arm.name}: its yaw axis {axis} is tilted against the floor, so that the reachable set has another "
+            "cross-section in each direction; take the surface (workspace_shell), or an arm with floor_z=-inf"
         )
     if not cell > 0.0:
         raise ValueError(f"cell: {cell} m; it must be above 0")
@@ -64,13 +67,23 @@ def workspace(arm: ArmModel, cell: float = 0.01) -> Workspace:
     return Workspace(facing, over, section, _volume(arm))
 
 
+def has_section(arm: ArmModel) -> bool:
+    """Tell whether the set's cross-section is the same in all directions: the floor is level, or there is none."""
+    return arm.is_upright or isinf(arm.floor_z)
+
+
+def axis_origin(arm: ArmModel) -> float:
+    """The height at which the cross-section shows the arm's frame, m."""
+    return float(arm.mount[2, 3]) if arm.is_upright else 0.0
+
+
 def section_reached(arm: ArmModel, width: Array, height: Array) -> Mask:
     """Tell which points of the cross-section are reached, facing or reaching over, at some yaw angle.
 
     Args:
-        arm: the arm; its yaw axis is upright.
+        arm: the arm; one that `has_section`.
         width: m; distances from the yaw axis; nothing is reached at a negative one.
-        height: m, in the base frame; of the same shape.
+        height: m, as in Workspace; of the same shape.
     """
     return _reached(arm, False, width, height) | _reached(arm, True, width, height)
 
@@ -84,7 +97,7 @@ def swing(arm: ArmModel, width: Array) -> Array:
 def _grid(arm: ArmModel, cell: float) -> tuple[Array, Array]:
     """Nodes from a little outside of everything the links could reach."""
     reach = float(np.hypot(arm.reach + abs(arm.shoulder_offset), arm.lateral_offset))
-    centre = arm.base_height + float(arm.mount[2, 3])
+    centre = arm.base_height + axis_origin(arm)
     columns, rows = int(np.ceil(reach / cell)) + 1, int(np.ceil(arm.reach / cell)) + 1
     return np.arange(-1, columns + 1) * cell, centre + np.arange(-rows, rows + 1) * cell
 
@@ -93,7 +106,7 @@ def _reached(arm: ArmModel, over: bool, width: Array, height: Array) -> Mask:
     squared = width**2 - arm.lateral_offset**2
     radius = np.sqrt(np.maximum(squared, 0.0))
     inward = (-radius if over else radius) - arm.shoulder_offset
-    up = height - arm.base_height - float(arm.mount[2, 3])
+    up = height - arm.base_height - axis_origin(arm)
     distance = np.hypot(inward, up)
     cosine = (distance**2 - arm.upper_arm**2 - arm.forearm**2) / (2.0 * arm.upper_arm * arm.forearm)
     possible = (width >= 0.0) & (squared >= 0.0) & (height >= arm.floor_z) & (np.abs(cosine) <= 1.0)

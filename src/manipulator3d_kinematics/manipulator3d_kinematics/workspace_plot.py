@@ -12,14 +12,14 @@ import numpy as np
 
 from manipulator3d_kinematics.forward import link_frames, tool_point
 from manipulator3d_kinematics.model import ArmModel
-from manipulator3d_kinematics.workspace import workspace
+from manipulator3d_kinematics.workspace import axis_origin, workspace
 
 
 def plot_workspace(arm: ArmModel, path: str | Path) -> None:
     """Write a picture of the cross-section with the arm in its home position.
 
     Args:
-        arm: the arm; its yaw axis is upright.
+        arm: the arm; its yaw axis is perpendicular to the floor, or there is no floor.
         path: file to write; its ending chooses the format.
 
     Raises:
@@ -43,7 +43,8 @@ def plot_workspace(arm: ArmModel, path: str | Path) -> None:
             axes.plot(side * closed[:, 0], closed[:, 1], color=colour, lw=1.2, label=label if number == 0 else None)
     _, shoulder, elbow = (frame[:3, 3] for frame in link_frames(arm, arm.home))
     tool = np.array(tool_point(arm, tuple(arm.home.tolist())))
-    points = np.array([(np.hypot(*point[:2]), point[2]) for point in (shoulder, elbow, tool)])
+    local = [arm.mount[:3, :3].T @ (point - arm.mount[:3, 3]) for point in (shoulder, elbow, tool)]
+    points = np.array([(np.hypot(x, y), z + axis_origin(arm)) for x, y, z in local])
     axes.plot(points[:, 0], points[:, 1], "o-", color="black", lw=2.5, label="home position")
     if np.isfinite(arm.floor_z):
         axes.axhline(arm.floor_z, color="tab:gray", lw=1.0)

@@ -3,6 +3,7 @@
 
 import dataclasses
 import sys
+from collections.abc import Callable
 from math import inf, pi
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from manipulator3d_kinematics import ArmModel, forward_kinematics, inverse_kinematics_batch, workspace
 from manipulator3d_kinematics.outline import outlines
+from manipulator3d_kinematics.surface import surface
 from manipulator3d_kinematics.workspace import section_reached
 from manipulator3d_kinematics.workspace_plot import main
 from manipulator3d_kinematics.workspace_shell import workspace_shell
@@ -71,20 +73,47 @@ def test_an_empty_set_has_no_outline() -> None:
 
 
 def test_shell_is_on_the_boundary_of_what_is_reached(urdf_arm: ArmModel) -> None:
-    if not urdf_arm.is_upright:
-        with pytest.raises(ValueError, match="odd: the workspace is found for an upright yaw axis alone"):
-            workspace_shell(urdf_arm)
-        return
     triangles = workspace_shell(urdf_arm)
     assert len(triangles) % 3 == 0
     assert 1000 < len(triangles) < 60_000
     assert triangles[:, 2].min() >= urdf_arm.floor_z - 1e-9
     sample = triangles[:: len(triangles) // 200]
     axis = urdf_arm.mount[:3, 3]
-    inside = sample + 1e-4 * (np.array([axis[0], axis[1], urdf_arm.base_height + axis[2]]) - sample)
+    inside = sample + 1e-4 * (axis + urdf_arm.base_height * urdf_arm.mount[:3, 2] - sample)
     near = np.concatenate([sample + delta for delta in np.vstack((np.eye(3), -np.eye(3))) * 2e-3] + [inside, sample])
     reached = inverse_kinematics_batch(urdf_arm, near, "auto")[1].reshape(-1, len(sample)) == 0
     assert np.mean(reached.any(axis=0)) > 0.97
+    if not urdf_arm.is_upright:
+        assert np.mean(~reached.all(axis=0)) > 0.97
+
+
+def test_surface_of_a_ball_has_its_area_and_is_closed() -> None:
+    nodes = np.linspace(-1.3, 1.3, 27)
+    triangles = surface(lambda points: np.linalg.norm(points - 0.013, axis=1) <= 1.0, nodes, nodes, nodes)
+    assert np.linalg.norm(triangles - 0.013, axis=1) == pytest.approx(np.ones(len(triangles)), abs=1e-5)
+    a, b, c = triangles.reshape(-1, 3, 3).transpose(1, 0, 2)
+    assert np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2.0 == pytest.approx(4.0 * pi, rel=0.01)
+    _, corner = np.unique(triangles.round(9), axis=0, return_inverse=True)
+    sides = np.sort(corner.reshape(-1, 3)[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    sides = sides[sides[:, 0] != sides[:, 1]]
+    _, times = np.unique(sides, axis=0, return_counts=True)
+    assert set(times.tolist()) <= {2, 4}
+
+
+def test_a_cross_section_above_a_tilted_floor_is_refused(odd_urdf: Callable[[str], str]) -> None:
+    tilted = ArmModel.from_urdf(odd_urdf(".5 .9 .7"))
+    with pytest.raises(ValueError, match=r"odd: its yaw axis \(.*\) is tilted against the floor, .*workspace_shell"):
+        workspace(tilted)
+
+
+def test_without_a_floor_a_tilted_arm_reaches_as_much_as_an_upright_one(odd_urdf: Callable[[str], str]) -> None:
+    tilted, upright = (
+        dataclasses.replace(ArmModel.from_urdf(odd_urdf(rpy)), floor_z=-inf) for rpy in (".5 .9 .7", "0 0 .7")
+    )
+    assert workspace(tilted, 0.03).volume == pytest.approx(workspace(upright, 0.03).volume, rel=1e-3)
+    sample = workspace_shell(tilted)[::40]
+    nearer = sample + 1e-3 * (tilted.mount[:3, 3] + tilted.base_height * tilted.mount[:3, 2] - sample)
+    assert np.mean(inverse_kinematics_batch(tilted, np.concatenate((sample, nearer)), "auto")[1] == 0) > 0.4
 
 
 def test_reachable_points_are_within_the_outline_s_extent(profile_arm: ArmModel) -> None:

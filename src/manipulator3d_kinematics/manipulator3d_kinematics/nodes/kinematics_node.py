@@ -104,10 +104,7 @@ class KinematicsNode(Node):
             return
         self.get_logger().info(f"answering for the arm '{self._arm.name}', base frame {self._base(self._arm)}")
         if self._settings.workspace:
-            try:
-                self._markers.publish(workspace_marker(self._arm, self._base(self._arm)))
-            except ValueError as error:
-                self.get_logger().warning(f"no workspace marker: {error}")
+            self._markers.publish(workspace_marker(self._arm, self._base(self._arm)))
 
     def _on_joint_states(self, message: JointState) -> None:
         self._joint_states = message

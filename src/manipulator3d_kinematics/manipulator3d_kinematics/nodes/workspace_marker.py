@@ -12,11 +12,8 @@ def workspace_marker(arm: ArmModel, frame: str) -> MarkerArray:
     """Make the marker "workspace".
 
     Args:
-        arm: the arm; its yaw axis is upright.
+        arm: the arm.
         frame: name of the base frame.
-
-    Raises:
-        ValueError: the yaw axis is not perpendicular to the floor.
     """
     marker = Marker(ns="workspace", id=0, type=Marker.TRIANGLE_LIST, action=Marker.ADD)
     marker.header.frame_id = frame
