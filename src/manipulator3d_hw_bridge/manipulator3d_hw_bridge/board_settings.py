@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 from manipulator3d_hw_bridge.command_check import JointBounds
@@ -187,9 +187,15 @@ def arm_file(arm: Arm, wiring: Wiring) -> str:
     return "".join(f"{key}={','.join(f'{float(value):.9g}' for value in row)}\n" for key, row in numbers.items())
 
 
+def largest_gain(name: str, counts_per_radian: float) -> float:
+    """Return the largest value of a field of JointConfiguration in GAINS that wire and firmware can carry."""
+    metadata = next(field.metadata for field in fields(JointConfiguration) if field.name == name)
+    return min(GAINS[name] * counts_per_radian, metadata["bounds"][1] / metadata["steps"])
+
+
 def _check_gains(joint: JointConfiguration) -> None:
-    for name, factor in GAINS.items():
-        value, largest = getattr(joint, name), factor * joint.counts_per_radian
+    for name in GAINS:
+        value, largest = getattr(joint, name), largest_gain(name, joint.counts_per_radian)
         if value > largest:
             raise ValueError(
                 f"{name}: {value:g} is above {largest:g}, the most at {joint.counts_per_radian:g} counts/rad"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from manipulator3d_hw_bridge.board_settings import GAINS
+from manipulator3d_hw_bridge.board_settings import largest_gain
 from manipulator3d_hw_bridge.motor_model import FILTER_DELAY, MotorModel
 
 _PERIOD = 1e-3
@@ -67,12 +67,17 @@ def suggest_gains(motor: MotorModel, counts_per_radian: float) -> Gains:
     inverse_gain = 1.0 / motor.gain
     largest_derivative = min(
         # what is fed forward of the velocity carries the derivative, and has the same bound
-        0.98 * GAINS["derivative"] * counts_per_radian - inverse_gain,
+        0.98 * largest_gain("velocity_feedforward", counts_per_radian) - inverse_gain,
         _COUNT_LIMIT * counts_per_radian * _PERIOD / _FILTER_SHARE,
     )
     best: tuple[float, float, float] | None = None
     lowest = (1.0, 2.0, 0.0)
-    highest = (_COUNT_LIMIT * counts_per_radian, GAINS["integral"] * counts_per_radian, max(largest_derivative, 0.0))
+    largest = (
+        min(_COUNT_LIMIT * counts_per_radian, largest_gain("proportional", counts_per_radian)),
+        largest_gain("integral", counts_per_radian),
+        max(largest_derivative, 0.0),
+    )
+    highest = largest
     for points in (25, 9, 9):
         best = _best_of_grid(motor, counts_per_radian, lowest, highest, points)
         if best is None:
@@ -84,18 +89,24 @@ def suggest_gains(motor: MotorModel, counts_per_radian: float) -> Gains:
         factors = [(high / low) ** (1.0 / (points - 1)) for low, high in zip(lowest[:2], highest[:2], strict=True)]
         step = (highest[2] - lowest[2]) / (points - 1)
         lowest = (best[0] / factors[0], best[1] / factors[1], max(best[2] - step, 0.0))
-        highest = (best[0] * factors[0], best[1] * factors[1], min(best[2] + step, highest[2]))
+        highest = (
+            min(best[0] * factors[0], largest[0]),
+            min(best[1] * factors[1], largest[1]),
+            min(best[2] + step, largest[2]),
+        )
     assert best is not None
     kp, ki, kd = best
-    velocity = kd + inverse_gain
+    # what a slow motor behind a coarse encoder would need beyond the firmware's numbers is left to the integral
+    velocity = min(kd + inverse_gain, 0.999 * largest_gain("velocity_feedforward", counts_per_radian))
     acceleration = motor.time_constant * inverse_gain - FILTER_DELAY * kd + _LOOK_AHEAD_DELAY * velocity
+    acceleration_limit = 0.999 * largest_gain("acceleration_feedforward", counts_per_radian)
     return Gains(
         proportional=round(kp, 2),
         integral=round(ki, 1),
         derivative=round(kd, 4),
         velocity_feedforward=round(velocity, 4),
-        acceleration_feedforward=round(max(acceleration, 0.0), 5),
-        deadband=round(min(motor.friction, 0.255), 3),
+        acceleration_feedforward=round(min(max(acceleration, 0.0), acceleration_limit), 5),
+        deadband=round(min(motor.friction, largest_gain("deadband", counts_per_radian)), 3),
     )
 
 
@@ -112,8 +123,9 @@ def _best_of_grid(
     best, best_error = None, np.inf
     for derivative in np.linspace(lowest[2], highest[2], points):
         sensitivity, error = _quality(motor, proportional, integral, derivative)
-        # an unstable loop may seem well-behaved; most are found behind those that have grown too sensitive
-        allowed = np.logical_and.accumulate(sensitivity <= SENSITIVITY_LIMIT, axis=1)
+        # An unstable loop may seem well-behaved. With a growing integral it lies behind those that are too sensitive.
+        begins_stable = [_stable(motor, float(kp), lowest[1], float(derivative)) for kp in proportional[:, 0]]
+        allowed = np.logical_and.accumulate(sensitivity <= SENSITIVITY_LIMIT, axis=1) & np.array(begins_stable)[:, None]
         allowed &= proportional**2 >= (2.0 * _ZERO_DAMPING) ** 2 * integral * derivative
         allowed &= (proportional + derivative * _FILTER_SHARE / _PERIOD) / counts_per_radian <= _COUNT_LIMIT
         error = np.where(allowed, error, np.inf)

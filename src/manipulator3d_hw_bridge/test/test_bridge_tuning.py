@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from manipulator3d_hw_bridge import messages
+from manipulator3d_hw_bridge.board_settings import GAINS
 from manipulator3d_hw_bridge.link_traffic import Direction, Passage
 from manipulator3d_hw_bridge.loop_design import Gains, loop_quality, suggest_gains
 from manipulator3d_hw_bridge.motor_model import MotorModel, NotIdentifiable, identify_motor
@@ -156,6 +157,20 @@ def test_suggested_gains_are_robust_settle_and_fit_the_firmware(gain, time_const
     assert max(gains.derivative, gains.velocity_feedforward) <= 0.00125 * COUNTS
     kick = gains.proportional / COUNTS + gains.derivative / COUNTS / 8e-3
     assert kick <= 0.2 + 1e-3
+
+
+@pytest.mark.parametrize("counts_per_radian", [50.0, 400.0, 20000.0])
+@pytest.mark.parametrize(("gain", "time_constant", "friction"), [(0.5, 0.5, 0.4), (60.0, 0.01, 0.0)])
+def test_whatever_is_suggested_the_board_can_take(gain, time_constant, friction, counts_per_radian):
+    try:
+        gains = suggest_gains(MotorModel(gain, time_constant, friction), counts_per_radian)
+    except ValueError as error:
+        assert "a finer encoder would help" in str(error)  # noqa: PT017  either of the two is right
+        return
+    values = dataclasses.asdict(gains)
+    messages.JointConfiguration(joint=0, counts_per_radian=counts_per_radian, **values).check()
+    for name, factor in GAINS.items():
+        assert values[name] <= factor * counts_per_radian
 
 
 def test_suggested_gains_reject_a_load_better_than_other_robust_gains():
