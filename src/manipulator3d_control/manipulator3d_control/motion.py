@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a motion is: joint angles as a function of its own time, from rest to rest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -52,10 +52,12 @@ class Setpoint:
     Attributes:
         position: shape (3,), rad.
         velocity: shape (3,), rad/s.
+        acceleration: shape (3,), rad/s².
     """
 
     position: Array
     velocity: Array
+    acceleration: Array = field(default_factory=lambda: np.zeros(3))
 
 
 class PolynomialMotion:

@@ -131,7 +131,8 @@ class MotionPlayer:
     def setpoint(self) -> Setpoint:
         """The present setpoint."""
         state = self._motion.sample(self._tau)
-        return Setpoint(state.position, state.velocity * self._rate)
+        acceleration = state.acceleration * self._rate**2 + state.velocity * self._slope
+        return Setpoint(state.position, state.velocity * self._rate, acceleration)
 
     def stop(self) -> None:
         """Decelerate to rest along the path, as fast as the limits allow."""

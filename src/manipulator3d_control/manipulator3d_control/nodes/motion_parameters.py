@@ -52,6 +52,9 @@ class MotionParameters:
     state_timeout: float = parameter(
         1.0, "age of joint_states from which they count as stale", unit="s", lower=0.05, upper=10.0
     )
+    payload_mass: float = parameter(
+        0.05, "mass of the object that is picked, for the torques in joint_commands", unit="kg", lower=0.0, upper=5.0
+    )
     obstacle_margin: float = parameter(
         0.01, "least distance of the arm's surface from obstacles", unit="m", lower=0.0, upper=0.2
     )

@@ -14,6 +14,7 @@ from std_srvs.srv import Trigger
 from manipulator3d_control.ball import Ball
 from manipulator3d_control.command_history import CommandHistory
 from manipulator3d_control.command_stream import CommandStream
+from manipulator3d_control.feed_forward import FeedForward
 from manipulator3d_control.motion import Setpoint
 from manipulator3d_control.nodes.arm_monitor import ArmMonitor
 from manipulator3d_control.nodes.follow_joint_trajectory_action import FollowJointTrajectoryAction
@@ -69,6 +70,7 @@ class MotionServer(Node):
         self._stream = CommandStream(self._publish_command, self._now, parameters.rate_hz, parameters.command_lead)
         self._desk = GoalDesk(self, parameters, self._stream, self._monitor)
         self._ball = Ball(parameters.grasp_tolerance)
+        self._feed_forward: FeedForward | None = None
         self._frames = TargetFrame(self)
         self._markers = PathMarkers(self, self._monitor)
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -110,6 +112,8 @@ class MotionServer(Node):
         assert arm is not None
         message = JointState(name=list(arm.joint_names))
         message.position, message.velocity = setpoint.position.tolist(), setpoint.velocity.tolist()
+        if self._feed_forward is not None:
+            message.effort = self._feed_forward.torques(setpoint, self._ball.held)
         message.header.stamp = Time(nanoseconds=round(stamp * 1e9)).to_msg()
         self._commands.publish(message)
         self._history.add(stamp, setpoint.position)
@@ -125,6 +129,7 @@ class MotionServer(Node):
             self.get_logger().warning("a new robot_description counts from the next start of a goal")
             self._desk.interrupt(Refusal(ErrorCode.STOPPED, "the robot_description was replaced"))
         self._monitor.arm = arm
+        self._feed_forward = FeedForward(arm, self._settings.payload_mass)
 
     def _on_hardware_status(self, message: HardwareStatus) -> None:
         self._monitor.on_hardware_status(message)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The action /pick_place."""
+"""The action pick_place, and the service change_pick_place."""
 
+import dataclasses
 import math
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,22 @@ from manipulator3d_control.nodes.goal_fields import elbow_name, not_negative, po
 from manipulator3d_control.nodes.goal_run import GoalDesk, GoalRun, end_goal
 from manipulator3d_control.nodes.path_markers import PathMarkers
 from manipulator3d_control.phase import Phase
+from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_control.surroundings import Surroundings
 from manipulator3d_interfaces.action import PickPlace
+from manipulator3d_interfaces.srv import ChangePickPlace
 from manipulator3d_node.error_code import ErrorCode
 from manipulator3d_node.nodes.target_frame import TargetFrame
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A mission, and what it was planned for."""
+
+    request: PickPlaceRequest
+    around: Surroundings | None
+    mission: Mission
 
 
 class PickPlaceAction:
@@ -40,6 +53,8 @@ class PickPlaceAction:
         self._frames = frames
         self._markers = markers
         self._gripper: Any = node.create_client(SetBool, "set_gripper")
+        self._cycles: _Cycles | None = None
+        self._change = node.create_service(ChangePickPlace, "change_pick_place", self._on_change)
         self._server = desk.serve(PickPlace, "pick_place", self._execute)
 
     async def _execute(self, handle: Any) -> PickPlace.Result:
@@ -48,10 +63,10 @@ class PickPlaceAction:
         try:
             run = self._desk.begin(handle)
             try:
-                await _Cycles(run, self._desk, self._ball, self._gripper, result).run(
-                    handle.request, self._frames, self._markers
-                )
+                self._cycles = _Cycles(run, self._desk, self._ball, self._gripper, result)
+                await self._cycles.run(handle.request, self._frames, self._markers)
             finally:
+                self._cycles = None
                 self._desk.finish()
         except Refusal as refusal:
             result.error_code, result.message = int(refusal.code), str(refusal)
@@ -61,6 +76,22 @@ class PickPlaceAction:
         result.success = result.error_code == ErrorCode.SUCCESS
         end_goal(handle, result)
         return result
+
+    async def _on_change(
+        self, request: ChangePickPlace.Request, response: ChangePickPlace.Response
+    ) -> ChangePickPlace.Response:
+        try:
+            cycles = self._cycles
+            if cycles is None:
+                raise Refusal(
+                    ErrorCode.INVALID_INPUT, "no pick-and-place is running; send a pick_place goal with the points"
+                )
+            await cycles.change(request, self._frames, self._markers)
+            response.success = True
+            response.message = "the points count from the next cycle; call resume to go on"
+        except Refusal as refusal:
+            response.error_code, response.message = int(refusal.code), str(refusal)
+        return response
 
 
 class _Cycles:
@@ -77,36 +108,71 @@ class _Cycles:
         self._present = 0.0
         self._total = 1.0
         self._coming: list[tuple[Phase, float]] = []
+        self._plan: _Plan | None = None
+        self._next: _Plan | None = None
+        self._cycles = 0
         run.publish_feedback = self._report
 
     async def run(self, goal: PickPlace.Goal, frames: TargetFrame, markers: PathMarkers) -> None:
         """Check the goal, plan it, and do its cycles; the result's counter grows with each."""
         self._run.check()
         request, scale, dwell = self._checked(goal, frames)
-        arm = self._desk.monitor.arm
-        assert arm is not None
-        start, around = self._desk.start_position(), self._desk.surroundings
-        mission = await self._desk.planned(lambda: plan_pick_place(arm, request, start, around))
+        start = self._desk.start_position()
+        self._plan = await self._planned(request, start)
+        self._cycles = goal.cycles
         self._desk.start_stream(start, scale)
-        markers.show_mission(request.pick, request.place, mission)
+        markers.show_mission(request.pick, request.place, self._plan.mission)
         while True:
             self._feedback.cycle = self._result.cycles_completed + 1
-            await self._cycle(mission, request, dwell)
+            await self._cycle(self._plan.mission, self._plan.request, dwell)
             self._result.cycles_completed += 1
             if self._result.cycles_completed == goal.cycles:
                 return
             await self._phase_rest(Phase.WAIT, dwell)
-            if self._desk.surroundings is around:
-                mission = mission.from_home
-            else:
-                around = self._desk.surroundings
-                mission = await self._planned_from_home(request, around)
-                markers.show_mission(request.pick, request.place, mission)
+            await self._plan_next(markers)
 
-    async def _planned_from_home(self, request: PickPlaceRequest, around: Surroundings | None) -> Mission:
-        arm = self._desk.monitor.arm
+    async def change(self, points: ChangePickPlace.Request, frames: TargetFrame, markers: PathMarkers) -> None:
+        """Take other points from the next cycle on.
+
+        Raises:
+            Refusal: the motion is not paused, there is no next cycle, or the points cannot be reached.
+        """
+        arm, plan = self._desk.monitor.arm, self._plan
         assert arm is not None
-        return await self._desk.planned(lambda: plan_pick_place(arm, request, arm.home, around))
+        if plan is None or not self._desk.stream.paused:
+            raise Refusal(ErrorCode.BUSY, "the pick-and-place is moving; call pause before its points are changed")
+        if self._feedback.cycle == self._cycles:
+            raise Refusal(
+                ErrorCode.INVALID_INPUT,
+                f"the present cycle, number {self._cycles}, is the last, and none is left for other points; resume, "
+                "and send a new goal after it",
+            )
+        request = dataclasses.replace(
+            plan.request,
+            pick=point_in_base(points.pick, "pick", arm, frames),
+            place=point_in_base(points.place, "place", arm, frames),
+        )
+        self._next = await self._planned(request, arm.home)
+        markers.show_mission(request.pick, request.place, self._next.mission)
+
+    async def _plan_next(self, markers: PathMarkers) -> None:
+        """Make the plan of the next cycle, which starts at home: other points or other obstacles may have come."""
+        plan, arm = self._plan, self._desk.monitor.arm
+        assert plan is not None
+        assert arm is not None
+        while self._next is not None or self._desk.surroundings is not plan.around:
+            if self._next is None:
+                plan = await self._planned(plan.request, arm.home)
+            else:
+                plan, self._next = self._next, None
+            markers.show_mission(plan.request.pick, plan.request.place, plan.mission)
+        self._plan = dataclasses.replace(plan, mission=plan.mission.from_home)
+
+    async def _planned(self, request: PickPlaceRequest, start: Array) -> _Plan:
+        arm, around = self._desk.monitor.arm, self._desk.surroundings
+        assert arm is not None
+        mission = await self._desk.planned(lambda: plan_pick_place(arm, request, start, around))
+        return _Plan(request, around, mission)
 
     def _checked(self, goal: PickPlace.Goal, frames: TargetFrame) -> tuple[PickPlaceRequest, float, float]:
         parameters, arm = self._desk.parameters, self._desk.monitor.arm
