@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ class Cell:
         commands, states, statuses: what was received so far.
     """
 
-    def __init__(self, folder: Path, domain: int, hardware: str) -> None:
+    def __init__(self, folder: Path, domain: int, hardware: str, parameters: Sequence[str] = ()) -> None:
         self._folder = folder
         self._environment = os.environ | {
             "ROS_DOMAIN_ID": str(domain),
@@ -72,7 +72,7 @@ class Cell:
         }
         self.processes = {
             "arm_simulator": self._start("arm_simulator", f"hardware:={hardware}"),
-            "motion_server": self._start("motion_server"),
+            "motion_server": self._start("motion_server", *parameters),
         }
         self._context = Context()
         rclpy.init(context=self._context, domain_id=domain)
@@ -182,8 +182,8 @@ def start_cell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
     with ExitStack() as stack:
         stack.enter_context(pytest.MonkeyPatch.context()).setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", RANGE)
 
-        def start(hardware: str, described: bool = True) -> Cell:
-            cell = Cell(tmp_path_factory.mktemp("cell"), stack.enter_context(domain_id()), hardware)
+        def start(hardware: str, described: bool = True, parameters: Sequence[str] = ()) -> Cell:
+            cell = Cell(tmp_path_factory.mktemp("cell"), stack.enter_context(domain_id()), hardware, parameters)
             stack.callback(cell.close)
             if described:
                 cell.describe(robot_description("capstone"))
@@ -197,3 +197,10 @@ def start_cell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
 def cell(start_cell: Callable[..., Cell]) -> Cell:
     """A mock arm, ready for goals, for all tests of a module."""
     return start_cell("mock")
+
+
+@pytest.fixture(scope="module")
+def patient_cell(start_cell: Callable[..., Cell]) -> Cell:
+    """The same with a server that gives no goal up where the computer is busy elsewhere and the arm lags behind."""
+    patience = ("tracking_tolerance:=3.0", "settle_timeout:=30.0", "state_timeout:=10.0", "command_lead:=0.25")
+    return start_cell("mock", parameters=patience)

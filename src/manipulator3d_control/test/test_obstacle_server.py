@@ -90,7 +90,8 @@ def shown(cell: Cell, namespace: str) -> dict[int, Marker]:
     return {marker.id: marker for marker in cell.markers if marker.ns == namespace}
 
 
-def test_obstacles_are_shown_with_their_names_until_they_are_removed(cell: Cell) -> None:
+def test_obstacles_are_shown_with_their_names_until_they_are_removed(patient_cell: Cell) -> None:
+    cell = patient_cell
     post = ("post", SolidPrimitive.CYLINDER, [0.4, 0.02], (-0.3, 0.0, 0.2))
     response = set_obstacles(cell, WALL, post)
     assert (response.success, response.error_code) == (True, ErrorCode.SUCCESS)
@@ -108,7 +109,8 @@ def test_obstacles_are_shown_with_their_names_until_they_are_removed(cell: Cell)
     )
 
 
-def test_bad_obstacles_are_refused_and_the_old_ones_stay(cell: Cell) -> None:
+def test_bad_obstacles_are_refused_and_the_old_ones_stay(patient_cell: Cell) -> None:
+    cell = patient_cell
     go_home(cell)
     assert set_obstacles(cell, WALL).success
     bad = [
@@ -134,7 +136,8 @@ def test_bad_obstacles_are_refused_and_the_old_ones_stay(cell: Cell) -> None:
     assert cell.position() == pytest.approx(HOME, abs=1e-9)
 
 
-def test_a_move_goes_around_what_is_in_its_way(cell: Cell) -> None:
+def test_a_move_goes_around_what_is_in_its_way(patient_cell: Cell) -> None:
+    cell = patient_cell
     go_home(cell)
     start, end = [-0.8, 0.4, -1.2], [0.8, 0.4, -1.2]
     assert cell.send(to_joints(start)).result().success
@@ -150,7 +153,8 @@ def test_a_move_goes_around_what_is_in_its_way(cell: Cell) -> None:
     assert least_clearance(cell, seen, WALL) >= MARGIN - 1e-4
 
 
-def test_a_pick_place_carries_the_object_around_what_is_in_its_way(cell: Cell) -> None:
+def test_a_pick_place_carries_the_object_around_what_is_in_its_way(patient_cell: Cell) -> None:
+    cell = patient_cell
     go_home(cell)
     assert set_obstacles(cell, WALL).success
     seen = len(cell.commands)
@@ -160,7 +164,8 @@ def test_a_pick_place_carries_the_object_around_what_is_in_its_way(cell: Cell) -
     go_home(cell)
 
 
-def test_an_obstacle_at_the_pick_point_blocks_the_mission_before_anything_moves(cell: Cell) -> None:
+def test_an_obstacle_at_the_pick_point_blocks_the_mission_before_anything_moves(patient_cell: Cell) -> None:
+    cell = patient_cell
     go_home(cell)
     assert set_obstacles(cell, ("lid", SolidPrimitive.BOX, [0.1, 0.1, 0.02], (0.25, -0.15, 0.07))).success
     commands = len(cell.commands)
@@ -171,7 +176,8 @@ def test_an_obstacle_at_the_pick_point_blocks_the_mission_before_anything_moves(
     go_home(cell)
 
 
-def test_an_obstacle_set_in_the_way_of_a_running_motion_ends_it_on_its_path(cell: Cell) -> None:
+def test_an_obstacle_set_in_the_way_of_a_running_motion_ends_it_on_its_path(patient_cell: Cell) -> None:
+    cell = patient_cell
     go_home(cell)
     assert cell.send(to_joints([-1.5, 0.4, -1.2])).result().success
     seen = len(cell.commands)
@@ -190,7 +196,8 @@ def test_an_obstacle_set_in_the_way_of_a_running_motion_ends_it_on_its_path(cell
     go_home(cell)
 
 
-def test_an_obstacle_behind_a_running_motion_does_not_end_it(cell: Cell) -> None:
+def test_an_obstacle_behind_a_running_motion_does_not_end_it(patient_cell: Cell) -> None:
+    cell = patient_cell
     go_home(cell)
     start = [-1.5, 0.4, -1.2]
     behind = ("behind", SolidPrimitive.SPHERE, [0.02], tuple(forward_kinematics(ARM, start).tolist()))

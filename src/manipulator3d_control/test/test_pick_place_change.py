@@ -33,10 +33,12 @@ def change(cell: Cell, pick: tuple[float, ...], place: tuple[float, ...], frame:
     return response
 
 
-def start(cell: Cell, cycles: int) -> Any:
-    """Start cycles and wait until the first is on its way to the place point."""
+def start(cell: Cell, cycles: int, speed_scale: float = 1.0) -> Any:
+    """Start cycles and wait until the object is lifted."""
     goal = cell.send(
-        PickPlace.Goal(pick=point(PICK), place=point(PLACE), approach_height=0.05, cycles=cycles, speed_scale=0.4)
+        PickPlace.Goal(
+            pick=point(PICK), place=point(PLACE), approach_height=0.05, cycles=cycles, speed_scale=speed_scale
+        )
     )
     cell.wait_for(lambda: any(feedback.phase == PickPlace.Feedback.LIFT for feedback in goal.feedback), "the lift")
     return goal
@@ -47,35 +49,40 @@ def shown(cell: Cell, namespace: str) -> tuple[float, float, float]:
     return position.x, position.y, position.z
 
 
-def test_changed_points_count_from_the_next_cycle(cell: Cell) -> None:
-    goal = start(cell, 2)
+def test_changed_points_count_from_the_next_cycle(patient_cell: Cell) -> None:
+    cell = patient_cell
+    goal = start(cell, 0)
     assert cell.trigger("pause").success
     cell.wait_for_mode(ArmStatus.MODE_PAUSED)
+    present = goal.feedback[-1].cycle
     response = change(cell, OTHER_PICK, OTHER_PLACE)
     assert (response.success, response.error_code) == (True, ErrorCode.SUCCESS), response.message
     assert response.message == "the points count from the next cycle; call resume to go on"
     cell.wait_for(lambda: shown(cell, "start") == pytest.approx(OTHER_PICK), "the marker of the new start")
     assert cell.trigger("resume").success
-    placed: list[tuple[float, float, float]] = []
-
-    def first_is_placed() -> bool:
-        retreats = [feedback for feedback in goal.feedback if feedback.phase == PickPlace.Feedback.RETREAT]
-        if retreats and not placed:
-            placed.append(shown(cell, "ball"))
-        return bool(placed)
-
-    cell.wait_for(first_is_placed, "the first cycle's end")
-    assert placed[0] == pytest.approx(PLACE, abs=5e-3)
-    result = goal.result()
-    assert (result.success, result.cycles_completed) == (True, 2), result.message
-    cell.wait_for(lambda: shown(cell, "ball") == pytest.approx(OTHER_PLACE, abs=2e-3), "the ball at the new goal")
+    assert placed_in(cell, goal, present) == pytest.approx(PLACE, abs=5e-3)
+    assert placed_in(cell, goal, present + 1) == pytest.approx(OTHER_PLACE, abs=5e-3)
+    goal.cancel()
+    assert goal.result().error_code == ErrorCode.CANCELED
 
 
-def test_points_are_refused_at_once_where_they_cannot_be_used(cell: Cell) -> None:
+def placed_in(cell: Cell, goal: Any, cycle: int) -> tuple[float, float, float]:
+    """Where the ball is when the arm goes home in a cycle."""
+    cell.wait_for(
+        lambda: any(
+            feedback.cycle == cycle and feedback.phase == PickPlace.Feedback.TO_HOME for feedback in goal.feedback
+        ),
+        f"the end of cycle {cycle}",
+    )
+    return shown(cell, "ball")
+
+
+def test_points_are_refused_at_once_where_they_cannot_be_used(patient_cell: Cell) -> None:
+    cell = patient_cell
     idle = change(cell, OTHER_PICK, OTHER_PLACE)
     assert (idle.success, idle.error_code) == (False, ErrorCode.INVALID_INPUT)
     assert idle.message == "no pick-and-place is running; send a pick_place goal with the points"
-    goal = start(cell, 2)
+    goal = start(cell, 0)
     moving = change(cell, OTHER_PICK, OTHER_PLACE)
     assert (moving.success, moving.error_code) == (False, ErrorCode.BUSY)
     assert moving.message == "the pick-and-place is moving; call pause before its points are changed"
@@ -90,23 +97,25 @@ def test_points_are_refused_at_once_where_they_cannot_be_used(cell: Cell) -> Non
         response = change(cell, pick, place, frame)
         assert (response.success, response.error_code) == (False, code), response.message
         assert text in response.message
-    assert cell.trigger("resume").success
-    # the refused ones changed nothing, and in the last cycle none are taken
-    cell.wait_for(
-        lambda: any(feedback.cycle == 2 and feedback.phase == PickPlace.Feedback.LIFT for feedback in goal.feedback),
-        "the second cycle",
-    )
+    assert shown(cell, "start") == pytest.approx(PICK)
+    assert cell.trigger("stop").success
+    assert goal.result().error_code == ErrorCode.STOPPED
+
+
+def test_in_the_last_cycle_no_other_points_are_taken(patient_cell: Cell) -> None:
+    cell = patient_cell
+    goal = start(cell, 1, speed_scale=0.4)
     assert cell.trigger("pause").success
     last = change(cell, OTHER_PICK, OTHER_PLACE)
     assert (last.success, last.error_code) == (False, ErrorCode.INVALID_INPUT)
-    assert "the present cycle, number 2, is the last" in last.message
-    assert cell.trigger("resume").success
-    assert goal.result().success
-    assert shown(cell, "ball") == pytest.approx(PLACE, abs=5e-3)
+    assert "the present cycle, number 1, is the last" in last.message
+    assert cell.trigger("stop").success
+    assert goal.result().error_code == ErrorCode.STOPPED
 
 
-def test_a_cancelled_pick_place_says_that_the_object_is_still_held(cell: Cell) -> None:
-    goal = start(cell, 1)
+def test_a_cancelled_pick_place_says_that_the_object_is_still_held(patient_cell: Cell) -> None:
+    cell = patient_cell
+    goal = start(cell, 1, speed_scale=0.4)
     goal.cancel()
     result = goal.result()
     assert (result.success, result.error_code) == (False, ErrorCode.CANCELED)
