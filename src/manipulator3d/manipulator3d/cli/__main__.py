@@ -23,6 +23,9 @@ _MODULES = {
     "firmware": "firmware",
     "monitor": "monitor",
     "tune": "tune",
+    "record": "record",
+    "replay": "replay",
+    "report": "report",
     "bench": "bench",
     "shell": "shell",
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The connection to one arm: its stack's client, and the latest that its topics told."""
 
+import threading
 import time
 from typing import Any
 
@@ -15,8 +16,9 @@ from manipulator3d.nodes.stack_client import StackClient
 from manipulator3d_interfaces.msg import ArmStatus as ArmStatusMessage
 from manipulator3d_kinematics import ArmModel, forward_kinematics
 from manipulator3d_node.error_code import ErrorCode
+from manipulator3d_node.nodes.polled_topic import PolledTopic
 
-# joint_states come at 100 Hz, arm_status at 5 Hz
+# arm_status comes at 5 Hz
 _STALE_S = 1.0
 _FIRST_POSITION_S = 3.0
 
@@ -34,15 +36,15 @@ class ArmConnection:
         self._find_timeout = find_timeout
         self._model: ArmModel | None = None
         self._no_model = "robot_description has not arrived"
+        # at 100 Hz; looked at when asked for, since each arrival would cost the program a millisecond
+        self._joint_states = PolledTopic(self.client.node, JointState, "joint_states", QoSProfile(depth=1))
         self._joints: tuple[float, JointState] | None = None
+        self._taking = threading.Lock()
         self._status: tuple[float, ArmStatusMessage] | None = None
         node = self.client.node
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._subscriptions = [
-            node.create_subscription(String, "robot_description", self._on_description, latched),
-            node.create_subscription(JointState, "joint_states", self._on_joint_states, 10),
-            node.create_subscription(ArmStatusMessage, "arm_status", self._on_status, 10),
-        ]
+        node.create_subscription(String, "robot_description", self._on_description, latched)
+        self._status_topic = node.create_subscription(ArmStatusMessage, "arm_status", self._on_status, 10).topic_name
 
     async def find(self) -> None:
         """Wait for the arm's first report, in the client's thread.
@@ -51,7 +53,7 @@ class ArmConnection:
             ArmError: there is none; LINK_DOWN.
         """
         if not await self.client.until(lambda: self._status is not None, self._find_timeout):
-            error = self.client.not_found(f"topic {self._subscriptions[2].topic_name}", self._find_timeout)
+            error = self.client.not_found(f"topic {self._status_topic}", self._find_timeout)
             raise ArmError(str(error), error.code)
         assert self._status is not None
         if self._status[1].link:
@@ -81,11 +83,8 @@ class ArmConnection:
         """
         age, message = _latest(self._status)
         if message is None or age > _STALE_S:
-            topic = self._subscriptions[2].topic_name
-            raise ArmError(
-                f"{topic} has been silent for {age:.1f} s, above the {_STALE_S:g} s allowed; does the stack run?",
-                ErrorCode.LINK_DOWN,
-            )
+            silent = f"{self._status_topic} has been silent for {age:.1f} s, above the {_STALE_S:g} s allowed"
+            raise ArmError(f"{silent}; does the stack run?", ErrorCode.LINK_DOWN)
         return ArmStatus(
             mode=message.mode_name,
             fault=message.fault,
@@ -103,9 +102,9 @@ class ArmConnection:
         Raises:
             ArmError: no joint states have come for 1 s; STALE_STATE.
         """
-        age, message = _latest(self._joints)
+        age, message = self._latest_joints()
         model = self._model
-        topic = self._subscriptions[1].topic_name
+        topic = self._joint_states.name
         if message is None or model is None or age > _STALE_S:
             missing = f"{topic} has been silent for {age:.1f} s" if model else self._no_model
             raise ArmError(f"{missing}, so the arm's position is not known; does the stack run?", ErrorCode.STALE_STATE)
@@ -149,8 +148,14 @@ class ArmConnection:
         except ValueError as error:
             self._model, self._no_model = None, f"robot_description: {error}"
 
-    def _on_joint_states(self, message: JointState) -> None:
-        self._joints = (time.monotonic(), message)
+    def _latest_joints(self) -> tuple[float, Any]:
+        with self._taking:
+            if self.client.closed:
+                raise ArmError("the connection to the stack is closed; open a new one")
+            for message, times in self._joint_states.take_with_times():
+                age = max(0.0, (time.time_ns() - times["received_timestamp"]) * 1e-9)
+                self._joints = (time.monotonic() - age, message)
+        return _latest(self._joints)
 
     def _on_status(self, message: ArmStatusMessage) -> None:
         self._status = (time.monotonic(), message)

@@ -102,6 +102,19 @@ class SpinningNode:
         self._executor.create_task(run)
         return answer
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closing
+
+    def run(self, work: Callable[[], _T]) -> _T:
+        """Do something in the node's thread and return its result."""
+
+        async def request() -> _T:
+            return work()
+
+        return self.submit(request).result()
+
     def spin_until(self, condition: Callable[[], bool], timeout_s: float | None) -> bool:
         """Wait until a condition holds, looking after all that arrives, or until the time is over.
 

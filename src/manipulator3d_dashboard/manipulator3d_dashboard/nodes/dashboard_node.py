@@ -25,7 +25,6 @@ from manipulator3d_dashboard.nodes.message_conversion import (
     report_from_message,
     seconds,
 )
-from manipulator3d_dashboard.nodes.polled_topic import PolledTopic
 from manipulator3d_dashboard.nodes.target_topics import TargetTopics
 from manipulator3d_dashboard.page import Page
 from manipulator3d_dashboard.parameters import DashboardParameters
@@ -36,6 +35,7 @@ from manipulator3d_dashboard.urdf_drawing import drawing_from_urdf
 from manipulator3d_interfaces.msg import ArmStatus, HardwareStatus
 from manipulator3d_kinematics import ArmModel
 from manipulator3d_node.nodes.parameters import declare_parameters
+from manipulator3d_node.nodes.polled_topic import PolledTopic
 from manipulator3d_node.nodes.process import run_node
 
 _NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -15,19 +15,32 @@ class PolledTopic:
 
     Args:
         profile: its depth is the number of messages kept between two calls.
+        raw: give messages as CDR.
     """
 
-    def __init__(self, node: Node, kind: type, topic: str, profile: QoSProfile) -> None:
+    def __init__(self, node: Node, kind: type, topic: str, profile: QoSProfile, raw: bool = False) -> None:
         self._node = node
-        self._subscription = node.create_subscription(kind, topic, _never_called, profile, callback_group=_NeverReady())
+        self._raw = raw
+        self._subscription = node.create_subscription(
+            kind, topic, _never_called, profile, callback_group=_NeverReady(), raw=raw
+        )
+
+    @property
+    def name(self) -> str:
+        """The topic's full name."""
+        return self._subscription.topic_name
 
     def take(self) -> list[Any]:
         """Give what came since the last call, oldest first."""
+        return [message for message, _ in self.take_with_times()]
+
+    def take_with_times(self) -> list[tuple[Any, dict[str, int]]]:
+        """Do as `take`, each message with its source_timestamp and received_timestamp, ns since 1970."""
         handle = self._subscription.handle
         messages = []
         with handle:
-            while (taken := handle.take_message(self._subscription.msg_type, False)) is not None:
-                messages.append(taken[0])
+            while (taken := handle.take_message(self._subscription.msg_type, self._raw)) is not None:
+                messages.append(taken)
         return messages
 
     def destroy(self) -> None:
