@@ -40,13 +40,16 @@ VERBS = {
     "firmware": "the board's program: firmware build|size, firmware flash --port PORT",
     "monitor": "what goes over the serial line, decoded: monitor [--file FILE]",
     "tune": "step one joint, identify its motor, suggest gains: tune JOINT [--plot FILE]",
+    "record": "record what the arm's topics carry: record [--output F.mcap] [--seconds S]",
+    "replay": "show a record on the page; nothing moves: replay F.mcap [--rate R]",
+    "report": "a page on a record: report F.mcap [--output F.html]",
     "bench": "measure the figures of docs/performance.md",
     "shell": "a shell, or one command, in the built environment: shell [-- COMMAND …]",
 }
 # verbs that need more Debian packages
 _DEBIAN_PACKAGES = {"test": TEST_PACKAGES, "firmware": FIRMWARE_PACKAGES}
 # verbs with a list of Python packages of their own
-_OWN_PACKAGES = ("test", "bench")
+_OWN_PACKAGES = ("test", "bench", "report")
 USAGE = "usage: ./manipulator3d VERB [options]     (./manipulator3d VERB --help tells more)"
 
 

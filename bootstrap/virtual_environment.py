@@ -43,7 +43,7 @@ def _create(places: Places, wheels: bool) -> None:
             f"Python {sys.version_info[0]}.{sys.version_info[1]} has no ROS 2 wheels; run with Python 3.11, 3.12 or "
             "3.13 (python3.11 ./manipulator3d …), or install ROS 2"
         )
-    for step in ("venv", "packages-runtime", "packages-test", "packages-bench"):
+    for step in ("venv", "packages-runtime", "packages-test", "packages-bench", "packages-report"):
         Stamp(places.stamp(step)).clear()
     command = [interpreter, "-m", "venv", "--clear", str(places.environment)]
     if not wheels:

@@ -23,7 +23,7 @@ ROSDEP_KEYS = {
     "PIL": "python3-pil",
 }
 # rosdep knows no key for these; setup.py names them for pip
-PIP_ONLY = {"cobs", "ruckig", "viser"}
+PIP_ONLY = {"cobs", "mcap", "mcap_ros2", "ruckig", "viser", "zstandard"}
 
 
 def text_of(manifest: Path, tag: str) -> str:
@@ -68,7 +68,7 @@ def test_manifest_names_what_is_imported(package: Path) -> None:
                 continue
             names -= set(sys.stdlib_module_names) | {package.name}
             missing |= {ROSDEP_KEYS.get(name, name) for name in names - PIP_ONLY} - declared
-            missing |= {name for name in names & PIP_ONLY if f'"{name}' not in setup}
+            missing |= {name for name in names & PIP_ONLY if f'"{name.replace("_", "-")}' not in setup}
     assert missing == set()
 
 

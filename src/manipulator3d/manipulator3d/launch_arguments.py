@@ -46,6 +46,7 @@ ARGUMENTS = (
     Argument("dashboard_port", "8080", "TCP port of the page on this computer"),
     Argument("namespace", "", "namespace of all nodes, topics, services and actions"),
     Argument("tf_prefix", "", "text before every frame name, such as left_"),
+    Argument("record", "", "MCAP file to record into; a folder takes a file named after the time"),
     Argument("preferred_elbow", "down", "branch taken where nothing else decides", ("down", "up")),
     Argument("log_level", "info", "least severe messages shown", ("debug", "info", "warn", "error", "fatal")),
     Argument("params_file", "", "YAML file of ROS parameters for the nodes, such as the bridge's wiring and gains"),
@@ -65,6 +66,7 @@ class LaunchArguments:
     dashboard_port: str = "8080"
     namespace: str = ""
     tf_prefix: str = ""
+    record: str = ""
     preferred_elbow: str = "down"
     log_level: str = "info"
     params_file: str = ""

@@ -52,6 +52,9 @@ def stack_nodes(
     else:
         state_publisher = NodeSpec("manipulator3d_description", "state_publisher", "robot_state_publisher", described)
     nodes = [state_publisher, _driver(arguments, common)]
+    if arguments.record:
+        # started first and stopped last
+        nodes.insert(0, NodeSpec("manipulator3d", "recorder", "recorder", common | {"output": arguments.record}))
     nodes.append(
         NodeSpec(
             "manipulator3d_kinematics",

@@ -87,6 +87,31 @@ def mock_stack(domain: int) -> Iterator[Stack]:
         stack.end()
 
 
+@pytest.fixture(scope="session")
+def stack_class() -> type[Stack]:
+    """For stacks of another scope."""
+    return Stack
+
+
+@pytest.fixture
+def start_verb() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Start verbs in this process's own ROS domain; what still runs at the end is interrupted."""
+    verbs: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "manipulator3d.cli", *arguments]
+        verbs.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+        return verbs[-1]
+
+    yield start
+    for verb in verbs:
+        if verb.poll() is None:
+            verb.send_signal(signal.SIGINT)
+            verb.wait(LIMIT_S)
+        assert verb.stderr is not None
+        verb.stderr.close()
+
+
 @pytest.fixture
 def start_stack() -> Iterator[Callable[..., Stack]]:
     """Start further stacks, each in a domain of its own."""

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verb `record`: writes what the arm's topics carry into an MCAP file."""
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 from manipulator3d.cli.options import print_json, show_progress, verb_parser
 from manipulator3d.cli.up import interruptible
 from manipulator3d.nodes.spinning_node import SpinningNode
+from manipulator3d.nodes.stack_client import FIND_TIMEOUT_S
 from manipulator3d.nodes.topic_recorder import TopicRecorder
 from manipulator3d.records.record_error import RecordError
 from manipulator3d.records.record_reader import repair
 from manipulator3d.records.record_writer import RecordWriter, record_path
+
+
+def record_parser(verb: str, description: str) -> argparse.ArgumentParser:
+    """Make the parser of a verb that takes a record."""
+    parser = argparse.ArgumentParser(prog=f"./manipulator3d {verb}", description=description, allow_abbrev=False)
+    parser.add_argument("record", metavar="F.mcap", help="file that the verb `record` wrote")
+    return parser
 
 
 def main(verb: str, arguments: Sequence[str]) -> int:
@@ -21,7 +30,7 @@ def main(verb: str, arguments: Sequence[str]) -> int:
     """
     parser = verb_parser(verb, "Record the arm's topics into an MCAP file. Ctrl-C ends it.")
     parser.add_argument("--output", default="", metavar="F.mcap", help="file, or folder of a file named after the time")
-    parser.add_argument("--seconds", type=float, help="end by itself after this time")
+    parser.add_argument("--seconds", type=float, help="end by itself this time after the first message")
     parser.add_argument("--repair", metavar="BROKEN.mcap", help="instead of recording, write BROKEN anew into --output")
     options = parser.parse_args(arguments)
     if options.seconds is not None and not options.seconds > 0.0:
@@ -38,7 +47,11 @@ def main(verb: str, arguments: Sequence[str]) -> int:
         recorder = TopicRecorder(node.node, writer, show_progress)
         show_progress(f"recording into {path}; Ctrl-C ends it")
         try:
-            node.spin_until(lambda: recorder.failure is not None, options.seconds)
+            # without a time, the recorder may be started long before the stack
+            patience = None if options.seconds is None else FIND_TIMEOUT_S
+            node.spin_until(lambda: writer.messages > 0 or recorder.failure is not None, patience)
+            if writer.messages > 0:
+                node.spin_until(lambda: recorder.failure is not None, options.seconds)
         except KeyboardInterrupt:
             show_progress("closing the record …")
         node.run(recorder.finish)

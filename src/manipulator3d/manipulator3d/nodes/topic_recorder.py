@@ -84,8 +84,8 @@ class TopicRecorder:
 
     def _follow(self, name: str, type_name: str, publishers: list[TopicEndpointInfo]) -> None:
         try:
-            message_type = _message_type(type_name)
-            definition = message_definition(type_name, _share_folder)
+            kind = message_type(type_name)
+            definition = installed_definition(type_name)
         except (LookupError, ImportError, AttributeError) as error:
             self._refuse(name, f"is of type {type_name}: {error}")
             return
@@ -95,8 +95,7 @@ class TopicRecorder:
         except RecordError as error:
             self._fail(error)
             return
-
-        topic = PolledTopic(self._node, message_type, name, _fitting(publishers), raw=True)
+        topic = PolledTopic(self._node, kind, name, _fitting(publishers), raw=True)
         self._followed[name] = (channel, topic)
 
     def _take(self) -> None:
@@ -146,7 +145,21 @@ def _fitting(publishers: list[TopicEndpointInfo]) -> QoSProfile:
     )
 
 
-def _message_type(type_name: str) -> Any:
+def installed_definition(type_name: str) -> str:
+    """Give the installed definition of a type with all that is in it.
+
+    Raises:
+        LookupError: a part is not installed.
+    """
+    return message_definition(type_name, _share_folder)
+
+
+def message_type(type_name: str) -> Any:
+    """Give the class of a type such as sensor_msgs/msg/JointState, or of an action's feedback.
+
+    Raises:
+        ImportError, AttributeError: it is not installed.
+    """
     package, kind, name = type_name.split("/")
     module = importlib.import_module(f"{package}.{kind}")
     if kind == "action":

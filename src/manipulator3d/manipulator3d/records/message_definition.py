@@ -48,6 +48,12 @@ def message_definition(type_name: str, share_folder: Callable[[str], str]) -> st
     return "\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
+def without_comments(definition: str) -> str:
+    """Give a definition without comments and spacing, which differ between distributions where the fields do not."""
+    lines = (" ".join(line.partition("#")[0].split()) for line in definition.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
 def _installed(share_folder: Callable[[str], str], package: str, kind: str, name: str) -> str:
     path = Path(share_folder(package), kind, f"{name}.{kind}")
     if not path.is_file():

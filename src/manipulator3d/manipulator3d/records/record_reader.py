@@ -2,6 +2,7 @@
 """Reads a record, also one whose writer was killed."""
 
 import struct
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,41 @@ class RecordedMessage:
     data: bytes
 
 
+@dataclass(frozen=True)
+class RecordOutline:
+    """What is in a record.
+
+    Attributes:
+        topics: with their types.
+        counts: messages of each topic, in the same order.
+        start, end: ns since 1970; reception of the first and the last message.
+    """
+
+    topics: list[RecordedTopic]
+    counts: list[int]
+    start: int
+    end: int
+
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return sum(self.counts)
+
+    @property
+    def seconds(self) -> float:
+        """Time from the first message to the last, s."""
+        return (self.end - self.start) * 1e-9
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the recorded arm; empty for none."""
+        for topic in self.topics:
+            namespace, _, name = topic.name.rpartition("/")
+            if name in ("joint_states", "arm_status"):
+                return namespace
+        return ""
+
+
 class RecordReader:
     """The messages of an MCAP file in the order in which they were written; can be iterated again and again.
 
@@ -85,6 +121,23 @@ class RecordReader:
                 if file.read(1):
                     raise RecordError(f"{self.path} is damaged before byte {file.tell()}: {error}") from error
                 self.complete = False
+
+    def outline(self) -> RecordOutline:
+        """Tell what is in the record.
+
+        Raises:
+            RecordError: it cannot be read, or holds no message.
+        """
+        topics: dict[str, RecordedTopic] = {}
+        counts: Counter[str] = Counter()
+        times: list[int] = []
+        for message in self.messages():
+            topics.setdefault(message.topic.name, message.topic)
+            counts[message.topic.name] += 1
+            times = [min([message.log_time, *times]), max([message.log_time, *times])]
+        if not times:
+            raise RecordError(f"{self.path} holds no whole message")
+        return RecordOutline(list(topics.values()), [counts[name] for name in topics], times[0], times[-1])
 
     def _read(self, file: IO[bytes], topics: Collection[str] | None) -> Iterator[RecordedMessage]:
         decoders = DecoderFactory()
