@@ -43,10 +43,33 @@ def main(verb: str, arguments: Sequence[str]) -> int:
         return 0
     interruptible()
     writer = RecordWriter(path)
+    topics: list[str] = []
+    try:
+        topics = _record(options, writer)
+    except KeyboardInterrupt:
+        show_progress("interrupted")
+    writer.close()
+    if writer.messages == 0:
+        path.unlink()
+        raise RecordError("nothing was recorded: no arm's topic was found; start the stack (or give its --namespace)")
+    size = path.stat().st_size
+    if options.json:
+        print_json({"file": str(path), "messages": writer.messages, "topics": topics, "bytes": size})
+    else:
+        print(f"{path}: {writer.messages} messages of {len(topics)} topics, {size / 1e6:.2f} MB")
+    return 0
+
+
+def _record(options: argparse.Namespace, writer: RecordWriter) -> list[str]:
+    """Record into `writer`; gives the topics.
+
+    Raises:
+        RecordError: the file cannot be written any more.
+    """
     with SpinningNode(options.namespace, "manipulator3d_recorder") as node:
         recorder = TopicRecorder(node.node, writer, show_progress)
-        show_progress(f"recording into {path}; Ctrl-C ends it")
         try:
+            show_progress(f"recording into {writer.path}; Ctrl-C ends it")
             # without a time, the recorder may be started long before the stack
             patience = None if options.seconds is None else FIND_TIMEOUT_S
             node.spin_until(lambda: writer.messages > 0 or recorder.failure is not None, patience)
@@ -55,15 +78,6 @@ def main(verb: str, arguments: Sequence[str]) -> int:
         except KeyboardInterrupt:
             show_progress("closing the record …")
         node.run(recorder.finish)
-    if recorder.failure is not None:
-        raise RecordError(recorder.failure)
-    writer.close()
-    if writer.messages == 0:
-        path.unlink()
-        raise RecordError("nothing was recorded: no arm's topic was found; start the stack (or give its --namespace)")
-    size = path.stat().st_size
-    if options.json:
-        print_json({"file": str(path), "messages": writer.messages, "topics": recorder.topics, "bytes": size})
-    else:
-        print(f"{path}: {writer.messages} messages of {len(recorder.topics)} topics, {size / 1e6:.2f} MB")
-    return 0
+        if recorder.failure is not None:
+            raise RecordError(recorder.failure)
+        return recorder.topics
