@@ -4,6 +4,7 @@
 import sys
 from pathlib import Path
 
+from manipulator3d.nodes.recorder import RecorderParameters
 from manipulator3d_control.nodes.arm_simulator import SimulatorParameters
 from manipulator3d_control.nodes.motion_parameters import MotionParameters
 from manipulator3d_dashboard.parameters import DashboardParameters
@@ -19,6 +20,7 @@ _NODES: dict[str, type] = {
     "arm_simulator": SimulatorParameters,
     "bridge_node": BridgeParameters,
     "dashboard_node": DashboardParameters,
+    "recorder": RecorderParameters,
     "robot_state_publisher (the stand-in)": StatePublisherParameters,
 }
 _HEAD = """# Parameters of the nodes
