@@ -215,7 +215,7 @@ def _fast_pack(message: Message) -> str:
 
 
 def _fast_unpack(message: Message) -> str:
-    names, arguments = [], []
+    names, settings = [], []
     for field in message.fields:
         values = []
         for index in range(field.count):
@@ -224,17 +224,17 @@ def _fast_unpack(message: Message) -> str:
             value = f"({local} + ({local}_high << 16))" if field.bytes == 3 else local
             values.append(f"{value} / {_number(1 / field.resolution)}" if field.scaled else value)
         if field.is_array:
-            inner = _fill(values, 16)
-            arguments.append(f'            "{field.name}": (\n{inner}            ),\n')
+            inner = _fill(values, 12)
+            settings.append(f'        values["{field.name}"] = (\n{inner}        )\n')
         else:
-            arguments.append(f'            "{field.name}": {values[0]},\n')
+            settings.append(f'        values["{field.name}"] = {values[0]}\n')
     return (
         "\n    @classmethod\n    def unpack(cls, payload: bytes) -> Self:\n"
         f"        if len(payload) != {message.bytes}:\n            raise _wrong_length(cls, payload)\n"
         f"        (\n{_fill(names, 12)}        ) = _{message.name.upper()}.unpack(payload)\n"
         # the frozen dataclass's own way, field by field, takes twice as long
-        "        made = object.__new__(cls)\n"
-        f'        object.__setattr__(made, "__dict__", {{\n{"".join(arguments)}        }})\n        return made\n'
+        "        made = object.__new__(cls)\n        values = made.__dict__\n"
+        f"{''.join(settings)}        return made\n"
     )
 
 

@@ -11,6 +11,8 @@ from cobs import cobs
 
 from manipulator3d_hw_bridge.messages import CRC_INITIAL, MAX_FRAME_BYTES, MESSAGES, Message
 
+# looked up once instead of for each of several hundred frames a second
+_unstuff, _crc = cobs.decode, binascii.crc_hqx
 _DELIMITER = b"\0"
 # id, sequence number and CRC.
 _OVERHEAD = 4
@@ -51,7 +53,7 @@ class FrameDecoder:
         self.bad = 0
         self.lost = 0
         self._piece = b""
-        self._sequence: int | None = None
+        self._expected: int | None = None
         self._joining = False
 
     def feed(self, data: bytes) -> list[Frame]:
@@ -67,12 +69,13 @@ class FrameDecoder:
             if frame is None:
                 self.bad += not self._joining
             else:
-                if self._sequence is not None:
-                    self.lost += (frame.sequence - self._sequence - 1) & 0xFF
-                self._sequence = frame.sequence
-                self.received += 1
+                sequence = frame[1]
+                if sequence != self._expected and self._expected is not None:
+                    self.lost += (sequence - self._expected) & 0xFF
+                self._expected = (sequence + 1) & 0xFF
                 frames.append(frame)
             self._joining = False
+        self.received += len(frames)
         return frames
 
     def restart(self) -> None:
@@ -81,13 +84,13 @@ class FrameDecoder:
         The first piece may be the end of a frame, and counts only when it is a whole one.
         """
         self._piece = b""
-        self._sequence = None
+        self._expected = None
         self._joining = True
 
 
 def _decode(piece: bytes) -> Frame | None:
     try:
-        body = cobs.decode(piece)
+        body = _unstuff(piece)
     except cobs.DecodeError:
         return None
     if len(body) < _OVERHEAD:
@@ -95,6 +98,7 @@ def _decode(piece: bytes) -> Frame | None:
     kind = MESSAGES.get(body[0])
     if kind is None or len(body) - _OVERHEAD != kind.SIZE:
         return None
-    if binascii.crc_hqx(body[:-2], CRC_INITIAL) != body[-2] | body[-1] << 8:
+    if _crc(body[:-2], CRC_INITIAL) != body[-2] | body[-1] << 8:
         return None
-    return Frame(kind.unpack(body[2:-2]), body[1])
+    # the way of a named tuple around its own, slower constructor
+    return tuple.__new__(Frame, (kind.unpack(body[2:-2]), body[1]))

@@ -411,21 +411,20 @@ class State(Message, id=0x43, sender="board", size=24):
             velocity_0, velocity_1, velocity_2, mode, fault, fault_joint, flags,
         ) = _STATE.unpack(payload)
         made = object.__new__(cls)
-        object.__setattr__(made, "__dict__", {
-            "time": time,
-            "position": (
-                (position_0 + (position_0_high << 16)) / 1000000,
-                (position_1 + (position_1_high << 16)) / 1000000,
-                (position_2 + (position_2_high << 16)) / 1000000,
-            ),
-            "velocity": (
-                velocity_0 / 1000, velocity_1 / 1000, velocity_2 / 1000,
-            ),
-            "mode": mode,
-            "fault": fault,
-            "fault_joint": fault_joint,
-            "flags": flags,
-        })
+        values = made.__dict__
+        values["time"] = time
+        values["position"] = (
+            (position_0 + (position_0_high << 16)) / 1000000,
+            (position_1 + (position_1_high << 16)) / 1000000,
+            (position_2 + (position_2_high << 16)) / 1000000,
+        )
+        values["velocity"] = (
+            velocity_0 / 1000, velocity_1 / 1000, velocity_2 / 1000,
+        )
+        values["mode"] = mode
+        values["fault"] = fault
+        values["fault_joint"] = fault_joint
+        values["flags"] = flags
         return made
 
 
