@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulated_board.h"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -56,8 +57,13 @@ void EmulatedBoard::pass_line(std::deque<uint8_t>* from, LineFaults* faults, std
       byte = static_cast<uint8_t>(byte ^ (1 + random_() % 255));
       if (faults->garble_next > 0) --faults->garble_next;
     }
-    to->push_back(byte);
-    if (faults->duplicate > 0 && chance(random_) < faults->duplicate) to->push_back(byte);
+    faults->under_way.emplace_back(ticks_ + faults->delay, byte);
+    if (faults->duplicate > 0 && chance(random_) < faults->duplicate) {
+      faults->under_way.emplace_back(ticks_ + faults->delay, byte);
+    }
+  }
+  for (; !faults->under_way.empty() && faults->under_way.front().first <= ticks_; faults->under_way.pop_front()) {
+    to->push_back(faults->under_way.front().second);
   }
 }
 
@@ -143,6 +149,8 @@ std::string EmulatedBoard::command(const std::string& text) {
     receive_faults_.drop = transmit_faults_.drop = value;
   else if (verb == "duplicate")
     receive_faults_.duplicate = transmit_faults_.duplicate = value;
+  else if (verb == "delay")
+    receive_faults_.delay = transmit_faults_.delay = static_cast<uint64_t>(std::max(value, 0.0) * 1e3);
   else if (verb == "garble_from_host")
     receive_faults_.garble_next = static_cast<int>(value);
   else if (verb == "garble_to_host")
@@ -151,6 +159,10 @@ std::string EmulatedBoard::command(const std::string& text) {
     silent_ms_ = value * 1e3;
   else if (verb == "freeze")
     frozen_ms_ = value * 1e3;
+  else if (verb == "overrun")
+    for (int i = 0; i < static_cast<int>(value); ++i) board_->control().overrun();
+  else if (verb == "flip_eeprom")
+    eeprom_.flip(static_cast<size_t>(std::max(value, 0.0)));
   else if (verb == "unplug")
     unplug_ = value;
   else if (verb == "payload")
@@ -169,7 +181,7 @@ std::string EmulatedBoard::command(const std::string& text) {
     noise_[joint] = value;
   else
     return text +
-           ": unknown; there are reset, unplug, silence, freeze, garble, drop, duplicate, garble_from_host, "
-           "garble_to_host, stuck, dead_switch, noise, payload, button, grasp and emergency_stop";
+           ": unknown; there are reset, unplug, silence, freeze, overrun, flip_eeprom, garble, drop, duplicate, delay, "
+           "garble_from_host, garble_to_host, stuck, dead_switch, noise, payload, button, grasp and emergency_stop";
   return "";
 }

@@ -8,14 +8,17 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "../manipulator3d_firmware/src/core/board.h"
 #include "../plant/plant.h"
 
-// What can go wrong on one direction of the line; each is a chance per byte.
+// What can go wrong on one direction of the line.
 struct LineFaults {
-  double garble = 0, drop = 0, duplicate = 0;
-  int garble_next = 0;  // this many bytes for certain
+  double garble = 0, drop = 0, duplicate = 0;          // chance per byte
+  int garble_next = 0;                                 // this many bytes for certain
+  uint64_t delay = 0;                                  // ms by which each byte comes later; bytes keep their order
+  std::deque<std::pair<uint64_t, uint8_t>> under_way;  // delayed bytes and the tick at which each arrives
 };
 
 class EmulatedBoard {
@@ -47,6 +50,7 @@ class EmulatedBoard {
     uint8_t read(uint16_t address) override { return bytes_[address]; }
     bool ready() override { return true; }
     void write(uint16_t address, uint8_t byte) override { bytes_[address] = byte; }
+    void flip(size_t address) { bytes_[address % bytes_.size()] ^= 0xFF; }
 
    private:
     std::array<uint8_t, 4096> bytes_;

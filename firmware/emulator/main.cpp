@@ -32,9 +32,9 @@ const char USAGE[] =
     "  --homed                the positions are known from the start\n"
     "  --record FILE          writes the plant's motion as CSV, 100 lines a second\n"
     "  --supply-resistance R  the motor supply sags by R ohm times the current\n"
-    "Lines on standard input inject faults: reset, unplug S, silence S, freeze S, garble P, drop P, duplicate P,\n"
-    "garble_from_host N, garble_to_host N, stuck JOINT 0|1, dead_switch JOINT 0|1, noise JOINT HZ, payload KG,\n"
-    "button 0|1, grasp 0|1, emergency_stop 0|1.\n";
+    "Lines on standard input inject faults: reset, unplug S, silence S, freeze S, overrun N, flip_eeprom ADDRESS,\n"
+    "garble P, drop P, duplicate P, delay S, garble_from_host N, garble_to_host N, stuck JOINT 0|1,\n"
+    "dead_switch JOINT 0|1, noise JOINT HZ, payload KG, button 0|1, grasp 0|1, emergency_stop 0|1.\n";
 
 // Milliseconds that it makes up for after it has not been run; more than that is left out of the board's time.
 const int64_t CATCH_UP_MS = 20;

@@ -194,3 +194,20 @@ def test_nothing_is_driven_before_the_joints_are_configured(make_host, mode):
         assert host.refused(messages.SetMode(mode=mode)) == Reason.NOT_CONFIGURED
     host.run(100)
     assert not host.port.observe().powered
+
+
+def test_a_control_interrupt_that_misses_its_period_is_counted_and_more_than_five_a_second_a_fault(host):
+    host.do(messages.SetMode(mode=Mode.HOLD))
+    host.port.command("overrun 5")
+    host.run_alive(1100)
+    assert host.state.mode == Mode.HOLD
+    assert host.last(messages.Health).overruns == 5
+    host.port.command("overrun 6")
+    host.run_alive(20)
+    assert fault_of(host) == (Fault.LOOP_OVERRUN, 255)
+    assert not host.port.observe().powered
+    before = host.port.observe().position
+    host.do(messages.ResetFault())
+    host.run_alive(60)
+    assert host.state.mode == Mode.IDLE
+    assert host.port.observe().position == pytest.approx(before, abs=0.02)

@@ -171,6 +171,19 @@ def test_a_stored_configuration_survives_a_restart(host):
     assert host.port.observe().position == pytest.approx(HOME, abs=2e-3)
 
 
+# of the stored image: version, hash of the protocol, joints, board, checksum
+@pytest.mark.parametrize("address", [16, 17, 20, 21, 60, 100, 164, 171, 172])
+def test_a_stored_configuration_with_a_wrong_byte_is_not_used(host, address):
+    assert isinstance(host.request(messages.Store(), 1000), Acknowledge)
+    host.port.command(f"flip_eeprom {address}")
+    host.port.command("reset")
+    host.rejoin()
+    host.run(50)
+    assert host.last(messages.Identity).stored == 0
+    assert not host.state.flags & messages.Flag.CONFIGURED
+    assert host.refused(messages.SetMode(mode=Mode.HOLD)) == Reason.NOT_CONFIGURED
+
+
 def test_the_configuration_is_stored_only_while_idle(host):
     host.do(messages.SetMode(mode=Mode.HOLD))
     assert host.refused(messages.Store()) == Reason.WRONG_MODE

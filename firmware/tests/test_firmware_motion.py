@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import itertools
 import math
 
 import pytest
@@ -152,6 +153,71 @@ def test_an_impossible_setpoint_is_refused_with_its_reason(host, ahead, position
     assert (answer.reason, answer.joint) == (reason, joint)
     host.run_alive(200)
     assert host.port.observe().position == pytest.approx(HOME, abs=2 * COUNT)
+
+
+def test_forty_setpoints_wait_and_one_more_is_refused(host):
+    track(host)
+    start = host.port_time() + 0.2
+    refusals = []
+    for k in range(42):
+        # the first of them begins only then, so that none leaves the queue meanwhile
+        time = round((start + 1.0 + k / 100) * 1e6)
+        host.send(messages.Setpoint(time=time, position=HOME, velocity=(0.0, 0.0, 0.0)))
+        refusals += [m.reason for m in host.run(8) if isinstance(m, messages.Refuse)]
+    assert refusals == [Reason.QUEUE_FULL] * 2
+    host.run_alive(100)
+    assert host.last(messages.Report).queue_depth == 40
+    host.run_alive(1500)
+    assert host.last(messages.Report).queue_depth == 0
+    assert host.state.mode == Mode.TRACK
+
+
+def test_the_drive_changes_by_no_more_than_its_slew_and_stays_below_its_limit(make_host):
+    host = make_host()
+    host.configure(slew=20, drive_limit=0.5, tracking_error=1.0, stall_time=10000)
+    track(host)
+    host.port.command("stuck 0 1")
+    path, drives = rest_to_rest(HOME, (0.3, 1.2, -1.6), 0.6), []
+    host.follow(path, 0.6, each=lambda _, seen: drives.append(seen.drive[0]))
+    host.port.command("stuck 0 0")
+    host.follow(rest_to_rest((0.3, 1.2, -1.6), HOME, 0.8), 0.8, each=lambda _, seen: drives.append(seen.drive[0]))
+    # 20 /s is 16 of 800 PWM steps in a control tick of 1 ms
+    assert max(abs(new - old) for old, new in itertools.pairwise(drives)) == pytest.approx(16 / 800, abs=1e-9)
+    assert max(map(abs, drives)) == pytest.approx(0.5, abs=1e-9)
+
+
+def test_a_joint_that_was_blocked_does_not_shoot_beyond_its_place_afterwards(make_host):
+    host = make_host()
+    host.configure(tracking_error=1.0, stall_time=10000, velocity=4.0)
+    track(host)
+    host.port.command("stuck 0 1")
+    host.follow(rest_to_rest(HOME, (0.06, 1.2, -1.6), 0.6), 0.6)
+    # with this error the integral would grow by 48 a second, to a hundred times full drive
+    host.run_alive(2000)
+    assert host.port.observe().drive[0] == pytest.approx(1.0, abs=0.002)
+    host.port.command("stuck 0 0")
+    furthest = 0.0
+    for _ in range(50):
+        host.run_alive(20)
+        furthest = max(furthest, host.port.observe().position[0])
+    assert host.state.mode == Mode.TRACK
+    assert host.port.observe().position[0] == pytest.approx(0.06, abs=3 * COUNT)
+    assert furthest < 0.06 + 0.03
+
+
+def test_the_dead_band_is_made_up_for_when_a_joint_sets_off(make_host):
+    def worst(deadband):
+        host = make_host()
+        # without integral, so that nothing else makes up for friction
+        host.configure(deadband=deadband, integral=0.0)
+        track(host)
+        errors, path = [], steady(HOME, (0.1, 0.0, 0.0))
+        host.follow(
+            path, 1.0, each=lambda t, seen: errors.append(abs(path(t)[0][0] - seen.position[0]) if t > 0.6 else 0.0)
+        )
+        return max(errors)
+
+    assert worst(0.07) < 0.5 * worst(0.0)
 
 
 def test_after_an_underflow_a_far_setpoint_is_refused_and_nothing_moves(host):
