@@ -19,6 +19,8 @@ const uint64_t PLANT_PERIOD = 2000;                    // cycles: 125 us
 const uint64_t BYTE_PERIOD = FREQUENCY * 10 / 115200;  // of the host's line
 const uint64_t UART_PERIOD = 1360;                     // of the board's: 117647 baud
 const uint64_t RUN_LIMIT = 64;                         // cycles between two looks at the events
+const uint64_t GLITCH_PERIOD = 160;                    // cycles between two changes of a disturbed line: 10 us
+const uint64_t ILLEGAL_PERIOD = 16000;                 // the same of both lines: 1 ms
 const int RECEIVER_DEPTH = 2;                          // bytes the USART keeps; simavr keeps 64
 
 // Registers of the ATmega2560, as data addresses.
@@ -132,7 +134,7 @@ void AvrBoard::set_pins(char port, uint8_t mask, uint8_t value) {
 void AvrBoard::set_encoder(int) {
   static const uint8_t levels[4] = {0, 1, 3, 2};
   uint8_t lines[3];
-  for (size_t j = 0; j < 3; ++j) lines[j] = levels[static_cast<uint64_t>(made_[j]) & 3];
+  for (size_t j = 0; j < 3; ++j) lines[j] = levels[static_cast<uint64_t>(made_[j]) & 3] ^ disturbed_[j];
   set_pins('D', 0x0F, static_cast<uint8_t>(lines[0] | (lines[1] << 2)));
   set_pins('E', 0x30, static_cast<uint8_t>(lines[2] << 4));
 }
@@ -196,6 +198,17 @@ void AvrBoard::make_edges() {
   }
 }
 
+void AvrBoard::disturb() {
+  for (size_t j = 0; j < 3; ++j) {
+    Disturbance& one = disturbances_[j];
+    if (one.left == 0 || one.due > avr_->cycle) continue;
+    --one.left;
+    one.due += one.period;
+    disturbed_[j] ^= one.lines;
+    set_encoder(static_cast<int>(j));
+  }
+}
+
 void AvrBoard::deliver_byte() {
   next_byte_ = avr_->cycle + BYTE_PERIOD;
   const uint8_t byte = from_host_.front();
@@ -211,6 +224,9 @@ uint64_t AvrBoard::next_event(uint64_t end) const {
   if (!from_host_.empty()) next = std::min(next, next_byte_);
   for (const Edges& edges : edges_) {
     if (edges.left > 0 || edges.endless) next = std::min(next, edges.due);
+  }
+  for (const Disturbance& one : disturbances_) {
+    if (one.left > 0) next = std::min(next, one.due);
   }
   return next;
 }
@@ -235,6 +251,7 @@ void AvrBoard::advance_us(uint32_t us) {
       next_plant_ += PLANT_PERIOD;
     }
     make_edges();
+    disturb();
     if (!from_host_.empty() && avr_->cycle >= next_byte_) deliver_byte();
   }
 }
@@ -272,10 +289,21 @@ bool AvrBoard::command(const std::string& text) {
     avr_reset(avr_);
     return true;
   }
-  if (verb == "stuck" || verb == "dead_switch") words >> joint;
+  const bool disturbs = verb == "glitch" || verb == "illegal";
+  if (disturbs || verb == "stuck" || verb == "dead_switch") words >> joint;
   words >> value;
   if (words.fail() || joint < 0 || joint > 2) return false;
   const bool on = value != 0;
+  if (disturbs) {
+    if (value < 0) return false;
+    Disturbance& one = disturbances_[static_cast<size_t>(joint)];
+    one.lines = verb == "glitch" ? 1 : 3;
+    // a pulse is two changes
+    one.left = static_cast<uint64_t>(value) * (verb == "glitch" ? 2 : 1);
+    one.period = verb == "glitch" ? GLITCH_PERIOD : ILLEGAL_PERIOD;
+    one.due = avr_->cycle + 1;
+    return true;
+  }
   if (verb == "hang") {
     // The program stands still with interrupts off, at an endless loop of the binary.
     avr_->sreg[S_I] = 0;

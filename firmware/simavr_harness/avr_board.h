@@ -31,8 +31,9 @@ class AvrBoard {
   void write(const uint8_t* bytes, size_t count);
   size_t read(uint8_t* bytes, size_t most);
   void advance_us(uint32_t us);
-  // Faults as of the emulated board: stuck, dead_switch, button, grasp, emergency_stop, payload; also reset, and hang
-  // ADDRESS.
+  // Faults as of the emulated board: stuck, dead_switch, button, grasp, emergency_stop, payload; also reset, hang
+  // ADDRESS, glitch JOINT N (N short pulses on an encoder's line A), and illegal JOINT N (both lines of an encoder
+  // change at once, N times).
   bool command(const std::string& text);
   // Lets the encoders turn by themselves at these rates in counts a second, from now on instead of with the plant.
   void spin(const std::array<double, 3>& rates);
@@ -59,6 +60,12 @@ class AvrBoard {
     uint64_t due = 0;
     uint64_t period = 1;
   };
+  struct Disturbance {
+    uint64_t left = 0;  // changes
+    uint8_t lines = 0;  // which lines change
+    uint64_t due = 0;
+    uint64_t period = 1;
+  };
   struct Watch {
     AvrBoard* board;
     int vector;
@@ -74,6 +81,7 @@ class AvrBoard {
   void step_plant();
   void look_at_function();
   void make_edges();
+  void disturb();
   void deliver_byte();
   uint64_t next_event(uint64_t end) const;
   uint16_t register16(uint16_t address) const;
@@ -83,6 +91,8 @@ class AvrBoard {
   Plant plant_;
   std::deque<uint8_t> from_host_, to_host_;
   std::array<Edges, 3> edges_;
+  std::array<Disturbance, 3> disturbances_;
+  std::array<uint8_t, 3> disturbed_ = {{0, 0, 0}};  // lines that differ from what the encoder gives
   std::array<int64_t, 3> made_ = {{0, 0, 0}};
   std::array<InterruptCost, VECTORS> costs_;
   std::array<Watch, VECTORS> watches_;

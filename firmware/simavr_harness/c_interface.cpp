@@ -32,6 +32,8 @@ size_t avr_board_read(AvrBoard* board, uint8_t* bytes, size_t most) { return boa
 
 void avr_board_advance(AvrBoard* board, uint32_t ms) { board->advance_us(ms * 1000); }
 
+void avr_board_advance_us(AvrBoard* board, uint32_t us) { board->advance_us(us); }
+
 int avr_board_command(AvrBoard* board, const char* text) { return board->command(text) ? 1 : 0; }
 
 void avr_board_spin(AvrBoard* board, const double* rates) { board->spin({{rates[0], rates[1], rates[2]}}); }

@@ -147,6 +147,45 @@ def test_no_count_is_lost_on_three_axes_at_once(make_avr_host, rate):
     assert host.last(messages.Health).illegal_transitions == (0, 0, 0)
 
 
+def test_pulses_on_one_line_of_an_encoder_neither_shift_the_position_nor_stop_the_motor(avr):
+    track(avr)
+    before = avr.state.position
+    for joint in range(3):
+        avr.port.command(f"glitch {joint} 300")
+    avr.run_alive(1100)
+    assert avr.state.mode == Mode.TRACK
+    assert avr.state.position == pytest.approx(before, abs=1.1 * COUNT)
+    assert avr.state.position == pytest.approx(tuple(avr.port.observe().position), abs=2 * COUNT)
+    assert avr.last(messages.Health).illegal_transitions == (0, 0, 0)
+
+
+def test_simultaneous_edges_of_both_lines_are_counted_per_joint_and_above_their_rate_a_fault(avr):
+    avr.do(messages.SetMode(mode=Mode.HOLD))
+    avr.port.command("illegal 1 20")
+    avr.run_alive(1100)
+    assert avr.last(messages.Health).illegal_transitions == (0, 20, 0)
+    assert avr.state.mode == Mode.HOLD
+    avr.port.command("illegal 2 100")
+    avr.run_alive(100)
+    assert (avr.state.fault, avr.state.fault_joint) == (Fault.ENCODER, 2)
+    assert list(avr.port.observe().drive) == [0.0, 0.0, 0.0]
+
+
+def test_a_control_interrupt_that_does_not_get_its_time_is_a_fault_with_the_motors_off(avr):
+    avr.do(messages.SetMode(mode=Mode.HOLD))
+    # 300 000 interrupts a second leave the control interrupt next to nothing
+    for joint in range(3):
+        avr.port.command(f"glitch {joint} 20000")
+    for _ in range(30):
+        avr.run_alive(20)
+        if avr.state.mode == Mode.FAULT:
+            break
+    assert (avr.state.fault, avr.state.fault_joint) == (Fault.LOOP_OVERRUN, 255)
+    assert list(avr.port.observe().drive) == [0.0, 0.0, 0.0]
+    avr.run_alive(2000)
+    assert avr.last(messages.Health).overruns > 5
+
+
 def test_interrupts_are_as_short_as_they_must_be(avr, elf):
     track(avr)
     avr.port.clear_costs()

@@ -117,7 +117,8 @@ def load_avr(folder: Path) -> ctypes.CDLL:
     for name, arguments in {
         "destroy": [board], "clear_costs": [board],
         "write": [board, ctypes.c_char_p, ctypes.c_size_t], "read": [board, ctypes.c_char_p, ctypes.c_size_t],
-        "advance": [board, ctypes.c_uint32], "command": [board, ctypes.c_char_p],
+        "advance": [board, ctypes.c_uint32], "advance_us": [board, ctypes.c_uint32],
+        "command": [board, ctypes.c_char_p],
         "observe": [board, ctypes.POINTER(Observation)], "spin": [board, ctypes.POINTER(ctypes.c_double)],
         "encoder_counts": [board, ctypes.c_int], "cost": [board, ctypes.c_int, ctypes.POINTER(ctypes.c_uint64)],
         "watch_function": [board, ctypes.c_uint32], "function_cost": [board, ctypes.POINTER(ctypes.c_uint64)],
@@ -154,6 +155,10 @@ class AvrPort:
     def advance(self, ms: int) -> None:
         """Let time pass."""
         self._library.avr_board_advance(self._board, ms)
+
+    def advance_us(self, us: int) -> None:
+        """Let microseconds pass."""
+        self._library.avr_board_advance_us(self._board, us)
 
     def command(self, text: str) -> None:
         """Inject a fault."""
