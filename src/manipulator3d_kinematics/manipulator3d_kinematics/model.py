@@ -244,8 +244,8 @@ class ArmModel:
 
     @cached_property
     def is_upright(self) -> bool:
-        """Whether the yaw axis is perpendicular to the floor."""
-        return bool(self.mount[2, 2] > 1.0 - 1e-12)
+        """Whether the yaw axis is perpendicular to the floor, within 1e-8 rad: what π to eight digits leaves."""
+        return bool(self.mount[2, 2] > 0.0 and math.hypot(*self.mount[2, :2]) <= 1e-8)
 
     @cached_property
     def is_plain(self) -> bool:

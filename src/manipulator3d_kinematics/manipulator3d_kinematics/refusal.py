@@ -6,7 +6,7 @@ from math import hypot, inf, sqrt
 
 import numpy as np
 
-from manipulator3d_kinematics.branches import ON_BOUNDARY, branch_solver
+from manipulator3d_kinematics.branches import ON_BOUNDARY, branch_solver, elbow_height
 from manipulator3d_kinematics.checked_numbers import Triple
 from manipulator3d_kinematics.ik_result import UP_BIT, IkStatus
 from manipulator3d_kinematics.model import ArmModel
@@ -65,10 +65,15 @@ def _blocked(arm: ArmModel, target: Triple, elbow: str, place: str) -> tuple[IkS
         else ""
     )
     free = replace(arm, floor_z=-inf)
-    wanted = [s for s in free.solve_branches(*target, None, None) if _is_wanted(s[3], elbow)]
-    if wanted:
+    depths = [
+        arm.floor_z - float(elbow_height(arm, *arm.theta(np.array(s[:3]))[:2]))
+        for s in free.solve_branches(*target, None, None)
+        if _is_wanted(s[3], elbow)
+    ]
+    if depths:
         return IkStatus.BELOW_FLOOR, (
-            f"{place}: the elbow would be below the floor (z = {arm.floor_z:.3f} m){other or '; raise the target'}"
+            f"{place}: the elbow would be {min(depths):.4g} m below the floor (z = {arm.floor_z:.3f} m)"
+            f"{other or '; raise the target or allow the closest point'}"
         )
     unlimited = branch_solver(replace(free, lower=np.full(3, -inf), upper=np.full(3, inf)))
     candidates = [s for s in unlimited(*target, None, None) if _is_wanted(s[3], elbow)]

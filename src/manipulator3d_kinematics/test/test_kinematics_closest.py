@@ -167,6 +167,14 @@ def test_a_tilted_arm_without_a_floor_is_as_near_as_coordinate_descent_gets(odd_
     assert found.error == pytest.approx(ccd(DHChain.from_arm(free), (2.0, 0.0, 2.0), free.home).error, abs=1e-6)
 
 
+def test_joints_without_limits_have_a_closest_point() -> None:
+    arm = dataclasses.replace(ArmModel.profile("classic"), lower=-inf, upper=[inf, inf, 2.0])
+    for target, expected in (((-0.6, 0.0, 0.3), np.hypot(0.6, 0.3) - arm.reach), ((0.2, 0.3, -0.1), 0.1)):
+        result = inverse_kinematics(arm, target, allow_closest=True)
+        assert result.status is IkStatus.CLOSEST
+        assert result.error == pytest.approx(expected, abs=1e-9)
+
+
 def test_reached_targets_are_not_replaced() -> None:
     assert (
         inverse_kinematics(ArmModel.profile("capstone"), (0.2, 0.1, 0.2), allow_closest=True).status is IkStatus.REACHED

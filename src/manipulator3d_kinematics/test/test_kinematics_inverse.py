@@ -303,7 +303,10 @@ def test_elbow_below_the_floor_is_refused() -> None:
     assert target[2] > 0.0 > link_frames(arm, q)[2][2, 3]
     result = inverse_kinematics(arm, target)
     assert result.status is IkStatus.BELOW_FLOOR
-    assert result.message.endswith("the elbow would be below the floor (z = 0.000 m); raise the target")
+    depth = -link_frames(arm, q)[2][2, 3]
+    assert result.message.endswith(
+        f": the elbow would be {depth:.4g} m below the floor (z = 0.000 m); raise the target or allow the closest point"
+    )
     assert inverse_kinematics(dataclasses.replace(arm, floor_z=-inf), target).q == pytest.approx(q)
 
 
