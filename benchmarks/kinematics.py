@@ -60,7 +60,8 @@ def row(name: str, value: float, unit: str, reference: str, ratio: float | None,
 
 def missing(name: str, peer: str) -> dict[str, Any]:
     """The row of a peer that is not installed."""
-    return row(name, 0.0, "", f"{peer} is not installed", None, None) | {"value": None}
+    remedy = "./manipulator3d shell -- pip install -c bootstrap/constraints.txt -r bootstrap/requirements/peers.txt"
+    return row(name, 0.0, "", f"{peer} is not installed; {remedy}", None, None) | {"value": None}
 
 
 def interleaved(
