@@ -21,6 +21,8 @@ from manipulator3d_kinematics.model import ArmModel
 
 # m and rad; what is this near to a boundary counts as on it
 ON_BOUNDARY = 1e-9
+# of the reach; what rounding may leave of a distance of zero, and the square root would turn into 1e-7 rad
+ROUNDING = 4e-15
 # m; nearer to the yaw axis than this, any yaw angle serves
 ON_AXIS = 1e-12
 # rad; elbow up and elbow down are one solution below
@@ -38,11 +40,8 @@ def fitted(angle: float, lower: float, upper: float) -> float | None:
     """
     if lower <= angle <= upper:
         return angle
-    if isinf(lower) or isinf(upper):
-        turned = (
-            angle + tau * floor((upper - angle) / tau) if isinf(lower) else angle - tau * floor((angle - lower) / tau)
-        )
-        return turned if lower <= turned <= upper else None
+    if isinf(lower):
+        return min(angle + tau * floor((upper - angle + ON_BOUNDARY) / tau), upper)
     turned = angle - tau * floor((angle - lower + ON_BOUNDARY) / tau)
     if turned <= upper:
         return turned if turned >= lower else lower
@@ -57,15 +56,16 @@ def triangle(total: float, difference: float, distance: float) -> tuple[float, f
     """
     a, b = total - distance, total + distance
     c, e = distance + difference, distance - difference
-    if a < 0.0:
+    rounding = ROUNDING * total
+    if a < rounding:
         if a < -ON_BOUNDARY:
             return None
         a = 0.0
-    if c < 0.0:
+    if c < rounding:
         if c < -ON_BOUNDARY:
             return None
         c = 0.0
-    elif e < 0.0:
+    if e < rounding:
         if e < -ON_BOUNDARY:
             return None
         e = 0.0

@@ -10,7 +10,14 @@ from math import isinf, pi, tau
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from manipulator3d_kinematics.branches import ON_AXIS, ON_BOUNDARY, STRAIGHT, elbow_height, lowest_shoulder_sine
+from manipulator3d_kinematics.branches import (
+    ON_AXIS,
+    ON_BOUNDARY,
+    ROUNDING,
+    STRAIGHT,
+    elbow_height,
+    lowest_shoulder_sine,
+)
 from manipulator3d_kinematics.checked_numbers import Array, rows
 from manipulator3d_kinematics.ik_result import IkStatus
 from manipulator3d_kinematics.inverse import ELBOWS
@@ -112,7 +119,7 @@ def _branch(arm: ArmModel, planar: _Planar, up: bool, over: bool) -> tuple[Array
     c = distance + (arm.upper_arm - arm.forearm)
     e = distance - (arm.upper_arm - arm.forearm)
     allowed = (a >= -ON_BOUNDARY) & (c >= -ON_BOUNDARY) & (e >= -ON_BOUNDARY)
-    a, c, e = np.maximum(a, 0.0), np.maximum(c, 0.0), np.maximum(e, 0.0)
+    a, c, e = (np.where(side < ROUNDING * arm.reach, 0.0, side) for side in (a, c, e))
     elbow = 2.0 * np.arctan2(np.sqrt(a * b), np.sqrt(c * e))
     beta = 2.0 * np.arctan2(np.sqrt(a * e), np.sqrt(b * c))
     toward = np.arctan2(planar.height, inward)
@@ -142,7 +149,7 @@ def _fit(angle: Array, lower: float, upper: float) -> Mask:
     if len(outside):
         away = angle[outside]
         if isinf(lower):
-            away += tau * np.floor((upper - away) / tau)
+            away += tau * np.floor((upper - away + ON_BOUNDARY) / tau)
         else:
             away -= tau * np.floor((away - lower + ON_BOUNDARY) / tau)
         fits[outside] = away <= upper + ON_BOUNDARY

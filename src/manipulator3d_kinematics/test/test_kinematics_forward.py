@@ -97,9 +97,9 @@ def test_many_positions_give_the_same_as_one_at_a_time(urdf_arm: ArmModel) -> No
     for function in (forward_kinematics, jacobian, manipulability, condition_number):
         single = np.array([function(urdf_arm, row) for row in q])
         # the ratio of singular values loses digits where it is large
-        tolerance = {"rel": 1e-9} if function is condition_number else {"rel": 0.0, "abs": 1e-12}
-        assert function(urdf_arm, q) == pytest.approx(single, **tolerance)
-        assert function(urdf_arm, q.tolist()) == pytest.approx(single, **tolerance)
+        expected = pytest.approx(single, rel=1e-9 if function is condition_number else 0.0, abs=1e-12)
+        assert function(urdf_arm, q) == expected
+        assert function(urdf_arm, q.tolist()) == expected
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, int])

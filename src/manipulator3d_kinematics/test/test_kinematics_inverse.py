@@ -187,6 +187,29 @@ def test_full_stretch_within_rounding_is_reached(direction: tuple[float, float, 
     assert result.error <= 1e-9
 
 
+@pytest.mark.parametrize("bend", [0.0, pi])
+def test_a_straight_or_folded_elbow_comes_back_exactly(urdf_arm: ArmModel, bend: float) -> None:
+    """Rounding of the target leaves no trace in the elbow angle, one at a time and in a batch."""
+    arm = dataclasses.replace(urdf_arm, lower=np.full(3, -5.0), upper=np.full(3, 5.0), floor_z=-inf)
+    q = np.random.default_rng(8).uniform(-3, 3, (100, 3))
+    q[:, 2] = arm.joint_angles(np.array([0.0, 0.0, bend]))[2]
+    targets = forward_kinematics(arm, q)
+    # next to the inner cylinder the radius itself is known to half of the digits alone
+    local = (targets - arm.mount[:3, 3]) @ arm.mount[:3, :3]
+    away = local[:, 0] ** 2 + local[:, 1] ** 2 > arm.lateral_offset**2 + 0.02**2
+    targets, q = targets[away], q[away]
+    assert len(targets) > 30
+    batch, status = inverse_kinematics_batch(arm, targets, "auto")
+    assert not status.any()
+    for target, row, straight in zip(targets, batch, q, strict=True):
+        result = inverse_kinematics(arm, target, seed=straight)
+        assert result.q is not None
+        assert result.error is not None
+        assert np.remainder(result.q[2] - straight[2] + 1.0, tau) == pytest.approx(1.0, abs=1e-14)
+        assert result.error <= 1e-14
+        assert row == pytest.approx(inverse_kinematics(arm, target).q, abs=1e-12)
+
+
 def test_a_little_more_than_full_stretch_is_refused() -> None:
     result = inverse_kinematics(CLASSIC, (CLASSIC.reach + 2e-9, 0.0, 0.0))
     assert result.status is IkStatus.TOO_FAR
@@ -259,6 +282,22 @@ def test_equal_links_reach_the_shoulder_itself() -> None:
         assert result.error < 1e-12
     exact = inverse_kinematics(arm, (0.0, 0.0, 0.3), seed=(0.3, 0.4, 2.0))
     assert exact.q == pytest.approx([0.3, 0.4, pi])
+
+
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_a_single_limit_hit_within_rounding_is_that_limit(side: str) -> None:
+    limit = 0.7 if side == "lower" else -0.7
+    limits = {"lower": np.full(3, -inf), "upper": np.full(3, inf)} | {side: np.full(3, limit)}
+    arm = dataclasses.replace(free(), **limits)
+    for q0, slip in ((0.1, 1e-12), (0.1, -1e-12), (0.3, 0.0)):
+        q = np.array([limit + q0 * np.sign(limit), limit, limit])
+        target = forward_kinematics(arm, q + np.array([0.0, slip, -slip]))
+        result = inverse_kinematics(arm, target, seed=q)
+        assert result.q == pytest.approx(q, abs=1e-9)
+        assert np.all((result.q >= arm.lower) & (result.q <= arm.upper))
+        many, _ = inverse_kinematics_batch(arm, [target], "down" if side == "lower" else "up")
+        one = inverse_kinematics(arm, target, "down" if side == "lower" else "up").q
+        assert many[0] == pytest.approx(one, abs=1e-12)
 
 
 def test_limits_hit_within_rounding_are_clipped_to_the_limit() -> None:
