@@ -58,7 +58,7 @@ def test_frames_arrive_whole_however_the_bytes_are_cut(sizes, noise):
 def test_one_bad_byte_costs_one_frame_at_most_two_when_it_hits_the_delimiter(place, change):
     frames = [encode_frame(state(1000 + i), i) for i in range(8)]
     stream = bytearray(b"".join(frames))
-    place %= len(stream) - len(frames[-1])
+    place %= len(stream) - len(frames[-1]) - 1  # the last frame stays whole, and so does the delimiter before it
     delimiter_hit = stream[place] == 0
     stream[place] ^= change
     decoder = FrameDecoder()
