@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import rclpy
+from control_msgs.action import FollowJointTrajectory
 from domain_coordinator import domain_id
 from geometry_msgs.msg import PointStamped
 from rclpy.action import ActionClient
@@ -56,6 +57,10 @@ class RunningGoal:
     def result(self) -> Any:
         return self._cell.answer(self._result).result
 
+    def status(self) -> int:
+        """Final state, a constant of GoalStatus."""
+        return int(self._cell.answer(self._result).status)
+
 
 class Cell:
     """The processes and the client, in a ROS domain of their own.
@@ -92,6 +97,9 @@ class Cell:
         self._speed = self.node.create_publisher(Float64, "speed_scale", 10)
         self.pick_place_client: Any = ActionClient(self.node, PickPlace, "pick_place")
         self.move_to_client: Any = ActionClient(self.node, MoveTo, "move_to")
+        self.trajectory_client: Any = ActionClient(
+            self.node, FollowJointTrajectory, "arm_controller/follow_joint_trajectory"
+        )
 
     def _start(self, name: str, *parameters: str) -> "subprocess.Popen[str]":
         command = [sys.executable, "-m", f"manipulator3d_control.nodes.{name}", "--ros-args"]
@@ -136,9 +144,8 @@ class Cell:
         return response
 
     def send(self, goal: Any) -> RunningGoal:
-        return RunningGoal(
-            self, self.pick_place_client if isinstance(goal, PickPlace.Goal) else self.move_to_client, goal
-        )
+        clients = {PickPlace.Goal: self.pick_place_client, FollowJointTrajectory.Goal: self.trajectory_client}
+        return RunningGoal(self, clients.get(type(goal), self.move_to_client), goal)
 
     def put_ball(self, x: float, y: float, z: float) -> None:
         """Put the ball somewhere and wait until it is shown there."""

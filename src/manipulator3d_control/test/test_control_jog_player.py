@@ -92,6 +92,49 @@ def test_the_tool_comes_to_rest_at_the_edge_of_its_reach_without_a_fault() -> No
     assert_within_limits(angles)
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [tool(0.2, 0.0, 0.0), tool(0.0, 0.2, 0.0), tool(0.0, 0.0, 0.2), tool(0.3, 0.3, 0.3), tool(-0.44, -0.03, -0.13)],
+)
+def test_a_jog_held_against_the_edge_of_reach_comes_to_rest_without_swinging(wish: JogWish) -> None:
+    player = JogPlayer(ARM, ARM.home, TIMEOUT)
+    jogged(player, 900, lambda _tick: wish)
+    held = jogged(player, 200, lambda _tick: wish)
+    assert np.max(np.abs(np.diff(held, axis=0))) / DT < 0.06
+    assert not player.finished
+
+
+def test_a_tool_slides_along_the_edge_of_its_reach() -> None:
+    player = JogPlayer(ARM, ARM.home, TIMEOUT)
+    jogged(player, 500, lambda _tick: tool(0.2, 0.0, 0.0))
+    before = forward_kinematics(ARM, player.setpoint().position)
+    angles = jogged(player, 200, lambda _tick: tool(0.1, 0.1, 0.0))
+    after = forward_kinematics(ARM, angles[-1])
+    assert after[1] - before[1] > 0.06
+    assert_within_limits(angles)
+
+
+def test_a_wish_for_rest_is_letting_go() -> None:
+    player = JogPlayer(ARM, ARM.home, TIMEOUT, hold=0.1)
+    jogged(player, 50, lambda _tick: joints(0.5, 0.0, 0.0))
+    assert not player.finished
+    ticks = 0
+    while not player.finished:
+        player.wish(joints(0.0, 0.0, 0.0))
+        player.advance(DT)
+        ticks += 1
+        assert ticks < 100
+    # it has held still for as long as was asked
+    assert ticks * DT > 0.1
+
+
+def test_the_speed_scale_counts_for_wishes() -> None:
+    player = JogPlayer(ARM, ARM.home, TIMEOUT)
+    player.change_speed(0.5)
+    angles = jogged(player, 100, lambda _tick: joints(0.6, 0.0, 0.0))
+    assert np.diff(angles, axis=0)[-1, 0] / DT == pytest.approx(0.3)
+
+
 def test_what_is_in_the_way_is_not_entered() -> None:
     wall = 0.12
     player = JogPlayer(

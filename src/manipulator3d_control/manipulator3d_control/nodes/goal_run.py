@@ -25,6 +25,13 @@ _SETTLE_POLL_S = 0.02
 T = TypeVar("T")
 
 
+class Replaced(Refusal):
+    """The goal makes room for a newer one from the same place; any other reason to end it counts before this."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.STOPPED, message)
+
+
 class GoalRun:
     """The goal that has the arm.
 
@@ -174,6 +181,8 @@ class GoalDesk:
                 "another program publishes joint_commands, too, and the arm would follow both; stop it "
                 "(ros2 topic info -v /joint_commands names it)",
             )
+        # where the goal before has left the arm must not end this one while it is planned
+        self.monitor.reset_tracking()
         self.run = GoalRun(handle, self)
         if handle is not None and handle.is_cancel_requested:
             self.run.interruption = _canceled()
@@ -191,7 +200,6 @@ class GoalDesk:
 
     def start_stream(self, start: Array, speed_scale: float) -> None:
         """Begin to command the arm, at rest at `start`."""
-        self.monitor.reset_tracking()
         self.stream.begin(Setpoint(start, np.zeros(3)), speed_scale)
 
     async def planned(self, plan: Callable[[], T]) -> T:
@@ -245,7 +253,7 @@ class GoalDesk:
         """
         if self.run is None:
             return False
-        if self.run.interruption is None:
+        if self.run.interruption is None or isinstance(self.run.interruption, Replaced):
             self.run.interruption = refusal
         if at_once:
             self.stream.halt()

@@ -68,3 +68,16 @@ class MotionParameters:
         lower=0.0,
         upper=0.5,
     )
+    trajectory_start_tolerance: float = parameter(
+        0.05,
+        "how far from where the arm stands a trajectory may begin that begins at time 0",
+        unit="rad",
+        lower=0.0,
+        upper=0.5,
+    )
+    trajectory_max_stretch: float = parameter(
+        1.2,
+        "how many times slower than asked a trajectory may be run to keep the joints' limits; above, it is refused",
+        lower=1.0,
+        upper=100.0,
+    )
