@@ -13,7 +13,7 @@ import numpy as np
 from numpy import empty
 from numpy.typing import ArrayLike
 
-from manipulator3d_kinematics.checked_numbers import Array, Triple, are_triples, rows, triple, triple_or_none
+from manipulator3d_kinematics.checked_numbers import Array, Triple, are_triples, is_batch, rows, triple, triple_or_none
 from manipulator3d_kinematics.forward import link_frames
 from manipulator3d_kinematics.inertia_terms import GRAVITY, InertiaTerms
 from manipulator3d_kinematics.model import ArmModel
@@ -24,7 +24,7 @@ MASSLESS = "{}: a joint moves no mass; give every link of the description an <in
 _CHUNK = 2048
 # three parts of a vector, or nine of a matrix row by row: floats or columns
 Parts = tuple[Any, ...]
-# from the constants of the arm, columns of angles and rates, and the library for them
+# from the terms of one state or of columns of states, and rates of the same form
 Formula = Callable[..., Parts]
 
 
@@ -35,11 +35,9 @@ def mass_matrix(arm: ArmModel, q: ArrayLike) -> Array:
         ValueError: another shape, or a number that is not finite.
     """
     one = triple_or_none(q, "q")
-    return (
-        _rows(arm, _mass_matrix, q)
-        if one is None
-        else _matrix(arm, _mass_matrix(arm.inertia_terms(arm.plain_theta(one))))
-    )
+    if one is None:
+        return _rows(arm, _mass_matrix, q)
+    return _matrix(arm, _mass_matrix(arm.inertia_terms(arm.plain_theta(one))))
 
 
 def _mass_matrix(terms: InertiaTerms) -> Parts:
@@ -197,7 +195,10 @@ def _matrix(arm: ArmModel, parts: Parts) -> Array:
 def _rows(arm: ArmModel, formula: Formula, q: ArrayLike, *rates: ArrayLike) -> Array:
     """Apply a formula to many states."""
     names = ("q", "qd", "tau" if formula is accelerations else "qdd")
-    given = [rows(np.atleast_2d(value), name) for value, name in zip((q, *rates), names, strict=False)]
+    given = [
+        rows(value if is_batch(value) else [triple(value, name)], name)
+        for value, name in zip((q, *rates), names, strict=False)
+    ]
     try:
         angles, *moving = np.broadcast_arrays(*given)
     except ValueError:

@@ -128,6 +128,10 @@ def test_a_massless_joint_is_refused() -> None:
         (((0.0, 1.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), "q: expected three numbers"),
         (((0.0, 1.0, 0.0), (0.0, np.nan, 0.0), (0.0, 0.0, 0.0)), "qd: .* not finite"),
         (((0.0, 1.0, 0.0), (0.0, 0.0, 0.0), (np.inf, -np.inf, 0.0)), "(qdd|tau): .* not finite"),
+        (
+            ([[0.0, 1.0, 0.0], [0.0]], (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
+            r"q: expected an array of numbers of shape \(N, 3",
+        ),
         (((0.0, 1.0, 0.0), (0.0, 0.0, 0.0), ("a", "b", "c")), "(qdd|tau): expected three numbers"),
         (
             ([[0.0, 1.0, 0.0]] * 2, [[0.0, 0.0, 0.0]] * 3, (0.0, 0.0, 0.0)),
