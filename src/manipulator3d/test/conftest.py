@@ -112,6 +112,12 @@ def start_verb() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
         verb.stderr.close()
 
 
+@pytest.fixture(scope="session")
+def make_stack() -> Callable[..., Stack]:
+    """The class Stack: starts `up` in a domain with arguments; whoever makes one ends it."""
+    return Stack
+
+
 @pytest.fixture
 def start_stack() -> Iterator[Callable[..., Stack]]:
     """Start further stacks, each in a domain of its own."""
