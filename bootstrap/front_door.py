@@ -32,6 +32,7 @@ VERBS = {
     "solve-fk": "tool point for joint angles: solve-fk Q0 Q1 Q2",
     "pick-place": "pick at one point, place at another: pick-place X Y Z X Y Z",
     "move-to": "move the tool to a point, or the joints to a position",
+    "draw": "draw a line, circle, rectangle, triangle or polyline with the tool point",
     "gripper": "open or close the gripper: gripper open|close",
     "home": "find the joints' zero positions",
     "stop": "end the running motion within the limits",

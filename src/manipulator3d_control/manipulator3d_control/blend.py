@@ -17,7 +17,9 @@ from manipulator3d_kinematics import ArmModel, forward_kinematics
 
 # a path between two corners is cut by at most this share of it on either side
 _LARGEST_SHARE = 0.5
-_SAMPLES = 200
+_SAMPLES = 100
+# the largest deviation lies where both legs are equally far, at a kink of the distance; samples must come near it
+_ROUNDING_SAMPLES = 500
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def blended(arm: ArmModel, paths: Sequence[Path], radius: float) -> BlendedPath:
             axis=1,
         )
         rounding = path_through(np.array([0.0, length]), states)
-        check_positions(arm, rounding.joints(np.linspace(0.0, length, _SAMPLES // 4)), "rounded corner")
+        check_positions(arm, rounding.joints(np.linspace(0.0, length, _SAMPLES)), "rounded corner")
         pieces.append(rounding)
         corners.append(ends + 0.5 * length)
         ends += length
@@ -102,7 +104,7 @@ def _reach(s: Array, points: Array, radius: float) -> float:
 
 
 def _deviation(arm: ArmModel, rounding: Path, *legs: tuple[Path, float, float]) -> float:
-    rounded = forward_kinematics(arm, rounding.joints(np.linspace(0.0, rounding.length, _SAMPLES // 4)))
+    rounded = forward_kinematics(arm, rounding.joints(np.linspace(0.0, rounding.length, _ROUNDING_SAMPLES)))
     sharp = np.concatenate(
         [forward_kinematics(arm, path.joints(np.linspace(start, end, _SAMPLES))) for path, start, end in legs]
     )

@@ -54,6 +54,7 @@ class PickPlaceRequest:
         elbow: "auto" (the branch that the arm is in, else the other), "down" or "up".
         preferred_elbow: "down" or "up"; for "auto" where the arm is stretched and in neither.
         blend_radius: m; corners above pick and place are rounded within it, 0: the arm stops in them.
+        tool_speed, tool_acceleration: limits of the tool, but for the way home at the start; m/s, m/s².
     """
 
     pick: Array
@@ -62,6 +63,8 @@ class PickPlaceRequest:
     elbow: str = "auto"
     preferred_elbow: str = "down"
     blend_radius: float = 0.0
+    tool_speed: float = np.inf
+    tool_acceleration: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,7 @@ def _plan_with_elbow(
     approach = _transfer(arm, Phase.TO_PICK, (home_point, arm.home), (above_pick, above_pick_joints))
     transfer = _transfer(arm, Phase.TO_PLACE, (above_pick, above_pick_joints), (above_place, above_place_joints))
     leave = _planned(Phase.TO_HOME, lambda: plan_joint_path(arm, above_place_joints, arm.home))
+    tool = request.tool_speed, request.tool_acceleration
     before: list[Leg] = []
     lifting: list[Leg] = []
     lowering: list[Leg] = []
@@ -165,17 +169,16 @@ def _plan_with_elbow(
         lifting = [_line(arm, around, Phase.LIFT, request.pick, above_pick, pick_joints, True)]
         lowering = [_line(arm, around, Phase.DESCEND_PLACE, above_place, request.place, above_place_joints, True)]
         rising = [_line(arm, around, Phase.RETREAT, request.place, above_place, place_joints)]
-        retreat = Move(motion_along(arm, lifting[0][1]), ((Phase.LIFT, 0.0),))
-        again = Move(motion_along(arm, before[0][1]), ((Phase.DESCEND_PICK, 0.0),))
+        retreat = Move(motion_along(arm, lifting[0][1], *tool), ((Phase.LIFT, 0.0),))
+        again = Move(motion_along(arm, before[0][1], *tool), ((Phase.DESCEND_PICK, 0.0),))
     to_pick = _clear_legs(Phase.TO_PICK, approach, around, False) + before
     to_place = lifting + _clear_legs(Phase.TO_PLACE, transfer, around, True) + lowering
     from_place = rising + _clear_legs(Phase.TO_HOME, leave, around, False)
-    radius = request.blend_radius
     return Mission(
         to_home,
-        _moves(arm, to_pick, radius, around),
-        _moves(arm, to_place, radius, around, holding=True),
-        _moves(arm, from_place, radius, around),
+        _moves(arm, to_pick, request, around),
+        _moves(arm, to_place, request, around, holding=True),
+        _moves(arm, from_place, request, around),
         retreat,
         again,
     )
@@ -189,14 +192,15 @@ def _solve(arm: ArmModel, point: Array, name: str, elbow: str, seed: Array) -> A
 
 
 def _moves(
-    arm: ArmModel, chain: Sequence[Leg], radius: float, around: Surroundings | None, holding: bool = False
+    arm: ArmModel, chain: Sequence[Leg], request: PickPlaceRequest, around: Surroundings | None, holding: bool = False
 ) -> tuple[Move, ...]:
     """One motion through the chain with rounded corners, or one for each path of it."""
     chain = [leg for leg in chain if leg[1].length > 0.0] or chain[:1]
-    rounded = rounded_clear(arm, [path for _, path in chain], radius, around, holding)
+    tool = request.tool_speed, request.tool_acceleration
+    rounded = rounded_clear(arm, [path for _, path in chain], request.blend_radius, around, holding)
     if rounded is None:
-        return tuple(Move(motion_along(arm, path), ((phase, 0.0),)) for phase, path in chain)
-    motion = motion_along(arm, rounded.path)
+        return tuple(Move(motion_along(arm, path, *tool), ((phase, 0.0),)) for phase, path in chain)
+    motion = motion_along(arm, rounded.path, *tool)
     assert isinstance(motion, PathMotion)
     starts = [0.0, *map(motion.time_at, rounded.corners)]
     phases = [(phase, start) for (phase, _), start in zip(chain, starts, strict=True)]

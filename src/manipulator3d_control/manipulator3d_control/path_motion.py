@@ -12,6 +12,8 @@ from manipulator3d_kinematics import ArmModel
 
 # what a planned motion uses of the joints' limits; the rest is for changes of its speed
 _SHARE = 0.98
+# the same for the tool's; the limits are checked at points so close that more is not exceeded between them
+_TOOL_SHARE = 0.999
 
 
 class PathMotion:
@@ -60,5 +62,5 @@ def motion_along(
     """
     if path.length == 0.0:
         return Standing(path.start)
-    limits = MotionLimits.of_joints(arm, _SHARE, tool_speed, tool_acceleration)
+    limits = MotionLimits.of_joints(arm, _SHARE, _TOOL_SHARE * tool_speed, _TOOL_SHARE * tool_acceleration)
     return PathMotion(path, quickest_law(arm, path, limits))

@@ -31,7 +31,13 @@ def plan_tool_line(arm: ArmModel, start: Array, end: Array, start_joints: Array)
     return plan_tool_path(arm, [Line(np.asarray(start, dtype=float), np.asarray(end, dtype=float))], start_joints)
 
 
-def plan_tool_path(arm: ArmModel, curves: Sequence[ToolCurve], start_joints: Array, name: str = "line") -> Path:
+def plan_tool_path(
+    arm: ArmModel,
+    curves: Sequence[ToolCurve],
+    start_joints: Array,
+    name: str = "line",
+    span: tuple[float, float] = (0.0, 1.0),
+) -> Path:
     """Make the path along curves that follow each other, and check the whole of it.
 
     Args:
@@ -39,6 +45,7 @@ def plan_tool_path(arm: ArmModel, curves: Sequence[ToolCurve], start_joints: Arr
         curves: each begins where the one before ends, with the same three derivatives.
         start_joints: shape (3,), rad; where the path starts, which also fixes the branch.
         name: of the whole, for messages.
+        span: fractions of the whole between which the curves lie.
 
     Raises:
         PathError: reach, a limit, the floor, a singular position or a jump of branch is in the way; tells the place
@@ -50,22 +57,25 @@ def plan_tool_path(arm: ArmModel, curves: Sequence[ToolCurve], start_joints: Arr
     spacing = _SPACING_M
     for _ in range(_MOST_HALVINGS):
         breaks, points = _samples(curves, spacing)
-        angles = _followed(arm, breaks, points[0], start_joints, name)
+        angles = _followed(arm, _fractions(breaks, span), points[0], start_joints, name)
         path = path_through(breaks, joint_derivatives(arm, angles, points))
         middles = 0.5 * (breaks[:-1] + breaks[1:])
         wanted = _at(curves, middles)[0]
         reached = path.joints(middles)
         beside = np.linalg.norm(forward_kinematics(arm, reached) - wanted, axis=1)
         if np.max(beside) <= _LARGEST_ERROR_M:
-            _check_between(arm, path, middles, reached, wanted, name)
+            _check_between(arm, _fractions(middles, span, path.length), reached, wanted, name)
             return path
         spacing *= 0.5
     worst = int(np.argmax(beside))
+    fraction = _fractions(middles, span, path.length)[worst]
     raise PathError(
-        _place(middles[worst] / path.length, wanted[worst], name) + f"the {name} {_NOT_SINGULAR}",
-        IkStatus.TOO_CLOSE,
-        float(middles[worst] / path.length),
+        _place(fraction, wanted[worst], name) + f"the {name} {_NOT_SINGULAR}", IkStatus.TOO_CLOSE, float(fraction)
     )
+
+
+def _fractions(s: Array, span: tuple[float, float], length: float | None = None) -> Array:
+    return span[0] + (span[1] - span[0]) * s / (s[-1] if length is None else length)
 
 
 def _samples(curves: Sequence[ToolCurve], spacing: float) -> tuple[Array, Array]:
@@ -89,11 +99,11 @@ def _at(curves: Sequence[ToolCurve], s: Array) -> Array:
     return result
 
 
-def _followed(arm: ArmModel, breaks: Array, points: Array, start_joints: Array, name: str) -> Array:
+def _followed(arm: ArmModel, fractions: Array, points: Array, start_joints: Array, name: str) -> Array:
     """Joint angles at the points, each the solution nearest to the one before."""
     angles = np.empty(points.shape)
     previous = np.asarray(start_joints, dtype=float)
-    for i, (fraction, point) in enumerate(zip(breaks / breaks[-1], points, strict=True)):
+    for i, (fraction, point) in enumerate(zip(fractions, points, strict=True)):
         found = inverse_kinematics(arm, point, seed=previous)
         if found.q is None:
             raise PathError(_place(fraction, point, name) + found.message, int(found.status), float(fraction))
@@ -112,7 +122,7 @@ def _followed(arm: ArmModel, breaks: Array, points: Array, start_joints: Array, 
     return angles
 
 
-def _check_between(arm: ArmModel, path: Path, s: Array, angles: Array, points: Array, name: str) -> None:
+def _check_between(arm: ArmModel, fractions: Array, angles: Array, points: Array, name: str) -> None:
     """Check limits and floor where the inverse kinematics did not look."""
     outside = np.maximum(arm.lower - angles, angles - arm.upper)
     low = arm.floor_z - np.minimum(points[:, 2], elbow_heights(arm, angles))
@@ -123,7 +133,7 @@ def _check_between(arm: ArmModel, path: Path, s: Array, angles: Array, points: A
     ):
         worst = int(np.argmax(excess))
         if excess[worst] > max(_ON_BOUNDARY, _LARGEST_ERROR_M):
-            fraction = float(s[worst] / path.length)
+            fraction = float(fractions[worst])
             raise PathError(
                 _place(fraction, points[worst], name) + f"{what} by {excess[worst]:.2g}; choose a {name} further away",
                 status,

@@ -27,7 +27,7 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from manipulator3d_description.robot_description import robot_description
-from manipulator3d_interfaces.action import MoveTo, PickPlace
+from manipulator3d_interfaces.action import DrawPath, MoveTo, PickPlace
 from manipulator3d_interfaces.msg import ArmStatus
 
 # a range that the environment has chosen is kept; none means this computer
@@ -100,6 +100,7 @@ class Cell:
         self.trajectory_client: Any = ActionClient(
             self.node, FollowJointTrajectory, "arm_controller/follow_joint_trajectory"
         )
+        self.draw_path_client: Any = ActionClient(self.node, DrawPath, "draw_path")
 
     def _start(self, name: str, *parameters: str) -> "subprocess.Popen[str]":
         command = [sys.executable, "-m", f"manipulator3d_control.nodes.{name}", "--ros-args"]
@@ -125,9 +126,8 @@ class Cell:
         return future.result()
 
     def wait_until_ready(self) -> None:
-        self.wait_for(
-            lambda: self.pick_place_client.server_is_ready() and self.move_to_client.server_is_ready(), "the actions"
-        )
+        clients = (self.pick_place_client, self.move_to_client, self.draw_path_client)
+        self.wait_for(lambda: all(client.server_is_ready() for client in clients), "the actions")
         self.wait_for_mode(ArmStatus.MODE_IDLE)
 
     def wait_for_mode(self, mode: int) -> ArmStatus:
@@ -144,8 +144,13 @@ class Cell:
         return response
 
     def send(self, goal: Any) -> RunningGoal:
-        clients = {PickPlace.Goal: self.pick_place_client, FollowJointTrajectory.Goal: self.trajectory_client}
-        return RunningGoal(self, clients.get(type(goal), self.move_to_client), goal)
+        clients = {
+            PickPlace.Goal: self.pick_place_client,
+            MoveTo.Goal: self.move_to_client,
+            DrawPath.Goal: self.draw_path_client,
+            FollowJointTrajectory.Goal: self.trajectory_client,
+        }
+        return RunningGoal(self, clients[type(goal)], goal)
 
     def put_ball(self, x: float, y: float, z: float) -> None:
         """Put the ball somewhere and wait until it is shown there."""

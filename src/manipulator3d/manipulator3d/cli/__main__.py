@@ -15,6 +15,7 @@ _MODULES = {
     "solve-fk": "solve",
     "pick-place": "motion",
     "move-to": "motion",
+    "draw": "draw",
     "gripper": "services",
     "home": "motion",
     "stop": "services",

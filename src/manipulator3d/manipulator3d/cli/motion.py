@@ -14,6 +14,7 @@ from manipulator3d.cli.options import (
     show_progress,
     verb_parser,
 )
+from manipulator3d.cli.progress_bar import ProgressBar
 from manipulator3d.nodes import arm_calls
 from manipulator3d.nodes.arm_call import ELBOWS
 from manipulator3d.nodes.stack_client import StackClient
@@ -90,7 +91,7 @@ def _pick_place(arguments: Sequence[str]) -> int:
     with StackClient(options.namespace) as client:
         result = run_goal(client, motion.action_type, motion.name, motion.goal, PhaseProgress())
     answer = {"cycles_completed": result.cycles_completed, "duration": result.duration}
-    return _report(options, result, answer, f"{result.cycles_completed} cycle(s) in {result.duration:.2f} s")
+    return report(options, result, answer, f"{result.cycles_completed} cycle(s) in {result.duration:.2f} s")
 
 
 def _move_to(arguments: Sequence[str]) -> int:
@@ -110,8 +111,14 @@ def _move_to(arguments: Sequence[str]) -> int:
             speed_scale=options.speed_scale,
             frame=options.frame,
         )
+    bar = ProgressBar("move-to")
     with StackClient(options.namespace) as client:
-        result = run_goal(client, motion.action_type, motion.name, motion.goal)
+        try:
+            result = run_goal(
+                client, motion.action_type, motion.name, motion.goal, lambda feedback: bar.show(feedback.progress)
+            )
+        finally:
+            bar.close()
     tool = result.tool
     answer = {
         "tool": [tool.x, tool.y, tool.z],
@@ -119,7 +126,7 @@ def _move_to(arguments: Sequence[str]) -> int:
         "duration": result.duration,
     }
     text = f"tool at ({tool.x:+.4f}, {tool.y:+.4f}, {tool.z:+.4f}) m after {result.duration:.2f} s"
-    return _report(options, result, answer, text)
+    return report(options, result, answer, text)
 
 
 def _home(arguments: Sequence[str]) -> int:
@@ -135,7 +142,7 @@ def _home(arguments: Sequence[str]) -> int:
     with StackClient(options.namespace) as client:
         result = run_goal(client, motion.action_type, motion.name, motion.goal, show)
     answer = {"joints": dict(zip(result.joints.name, result.joints.position, strict=True))}
-    return _report(options, result, answer, "homed")
+    return report(options, result, answer, "homed")
 
 
 def _add_motion_options(parser: argparse.ArgumentParser) -> None:
@@ -144,7 +151,8 @@ def _add_motion_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--speed-scale", type=float, default=0.0, help="fraction of the limits (default: the server's)")
 
 
-def _report(options: argparse.Namespace, result: Any, answer: dict[str, Any], text: str) -> int:
+def report(options: argparse.Namespace, result: Any, answer: dict[str, Any], text: str) -> int:
+    """Print what came of a goal and return the exit code; a refusal is raised unless JSON is asked for."""
     if options.json:
         outcome = {"success": result.success, "error_code": result.error_code, "message": result.message}
         print_json(outcome | answer)

@@ -2,6 +2,7 @@
 """What is known of the arm: its measured state, its driver's state, and whether a motion may start or go on."""
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -26,6 +27,9 @@ class ArmMonitor:
     Args:
         parameters: of the motion server.
         history: what was commanded.
+
+    Attributes:
+        on_tool: called with each measured tool point, shape (3,), m.
     """
 
     def __init__(self, parameters: MotionParameters, history: CommandHistory) -> None:
@@ -33,6 +37,7 @@ class ArmMonitor:
         self._history = history
         self.arm: ArmModel | None = None
         self.hardware: HardwareStatus | None = None
+        self.on_tool: Callable[[Array], None] | None = None
         self._listened = time.monotonic()
         self._hardware_age = 0.0
         self._measured: Array | None = None
@@ -59,6 +64,9 @@ class ArmMonitor:
         elif self._off_since is None:
             self._off_since = stamp
         self._off_for = 0.0 if self._off_since is None else stamp - self._off_since
+        tool = self.tool
+        if self.on_tool is not None and tool is not None:
+            self.on_tool(tool)
 
     def listen(self) -> None:
         """Let what is known grow older; called often. Time in which this process was busy itself does not count."""

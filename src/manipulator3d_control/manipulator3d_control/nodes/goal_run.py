@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One goal at a time: who has the arm, and how a goal drives it step by step."""
 
+import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -187,6 +188,11 @@ class GoalDesk:
         if handle is not None and handle.is_cancel_requested:
             self.run.interruption = _canceled()
         return self.run
+
+    @property
+    def tool_limits(self) -> tuple[float, float]:
+        """Largest speed and acceleration of the tool, infinite where there is no limit; m/s, m/s²."""
+        return self.parameters.tool_speed or math.inf, self.parameters.tool_acceleration or math.inf
 
     def start_position(self) -> Array:
         """Where a goal starts: the last command if the arm still stands there, else the measured position."""

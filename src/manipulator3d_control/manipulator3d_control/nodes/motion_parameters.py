@@ -27,6 +27,20 @@ class MotionParameters:
         0.08, "height above pick and place where a goal gives none", unit="m", lower=0.0, upper=1.0
     )
     default_speed_scale: float = parameter(1.0, "fraction of the limits where a goal gives none", lower=0.01, upper=1.0)
+    tool_speed: float = parameter(
+        0.0,
+        "largest speed of the tool on lines, drawings and in pick-and-place; 0: as the joints' limits allow",
+        unit="m/s",
+        lower=0.0,
+        upper=10.0,
+    )
+    tool_acceleration: float = parameter(
+        0.0,
+        "largest acceleration of the tool on lines, drawings and in pick-and-place; 0: as the joints' limits allow",
+        unit="m/s²",
+        lower=0.0,
+        upper=100.0,
+    )
     grasp_tolerance: float = parameter(
         0.01, "largest distance of tool point and object at a grasp", unit="m", lower=1e-4, upper=0.1
     )

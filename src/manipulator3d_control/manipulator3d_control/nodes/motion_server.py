@@ -18,6 +18,7 @@ from manipulator3d_control.feed_forward import FeedForward
 from manipulator3d_control.motion import Setpoint
 from manipulator3d_control.nodes.arm_monitor import ArmMonitor
 from manipulator3d_control.nodes.follow_joint_trajectory_action import FollowJointTrajectoryAction
+from manipulator3d_control.nodes.draw_path_action import DrawPathAction
 from manipulator3d_control.nodes.goal_fields import point_in_base
 from manipulator3d_control.nodes.goal_run import GoalDesk
 from manipulator3d_control.nodes.jog import Jog
@@ -92,6 +93,7 @@ class MotionServer(Node):
         self._follow = FollowJointTrajectoryAction(self, self._desk, self._markers)
         self._jog = Jog(self, self._desk, self._frames)
         self._trajectories = JointTrajectoryTopic(self, self._desk, self._markers)
+        self._draw_path = DrawPathAction(self._desk, self._frames, self._markers)
         self.create_timer(_WATCH_PERIOD_S, self._watch)
         self.create_timer(_STATUS_PERIOD_S, self._publish_status)
         self.create_timer(_FEEDBACK_PERIOD_S, self._publish_feedback)

@@ -95,7 +95,9 @@ class MoveToAction:
             raise Refusal(ErrorCode(int(found.status)), f"point: {found.message}")
         if straight:
             tool = forward_kinematics(arm, start)
-            return lambda: _checked(lambda: motion_along(arm, plan_tool_line(arm, tool, point, start)))
+            return lambda: _checked(
+                lambda: motion_along(arm, plan_tool_line(arm, tool, point, start), *self._desk.tool_limits)
+            )
         target = found.q
         return lambda: _checked(lambda: plan_joint_motion(arm, start, target))
 

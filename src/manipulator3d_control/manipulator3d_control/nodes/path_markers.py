@@ -28,7 +28,7 @@ _POINT_SIZE_M, _BALL_SIZE_M, _LINE_WIDTH_M, _TEXT_HEIGHT_M = 0.02, 0.03, 0.003, 
 _TEXT_ABOVE_M = 0.1
 _NAME_HEIGHT_M, _NAME_ABOVE_M = 0.02, 0.02
 _SHAPES = {"box": Marker.CUBE, "sphere": Marker.SPHERE, "cylinder": Marker.CYLINDER}
-_PATH_SAMPLES = 25
+_FEWEST_PATH_SAMPLES, _MOST_PATH_SAMPLES, _PATH_SAMPLES_PER_S = 25, 1000, 50
 _MOVED_M = 1e-4
 
 
@@ -56,11 +56,19 @@ class PathMarkers:
         self._publish(
             self._sphere("start", pick, _POINT_SIZE_M, _START), self._sphere("goal", place, _POINT_SIZE_M, _GOAL)
         )
-        self._show_paths([move.motion for move in mission.moves])
+        self.show_motions([move.motion for move in mission.moves])
 
     def show_motions(self, motions: Sequence[Motion]) -> None:
-        """Show the tool's path in motions that follow each other."""
-        self._show_paths(motions)
+        """Show the tool's path through motions that follow each other."""
+        arm = self._monitor.arm
+        assert arm is not None
+        marker = self._marker("path", Marker.LINE_STRIP, _PATH)
+        marker.scale.x = _LINE_WIDTH_M
+        for motion in motions:
+            count = min(max(_FEWEST_PATH_SAMPLES, int(motion.duration * _PATH_SAMPLES_PER_S)), _MOST_PATH_SAMPLES)
+            angles = motion.sample(np.linspace(0.0, motion.duration, count)).position
+            marker.points += [_point(tool) for tool in forward_kinematics(arm, angles)]
+        self._publish(marker)
 
     def show_ball(self, ball: Ball) -> None:
         """Show the ball where it is, if it has moved since it was last shown."""
@@ -105,16 +113,6 @@ class PathMarkers:
         marker.text = text
         marker.pose.position.z = arm.base_height + arm.upper_arm + arm.forearm + _TEXT_ABOVE_M
         marker.scale.z = _TEXT_HEIGHT_M
-        self._publish(marker)
-
-    def _show_paths(self, motions: Sequence[Motion]) -> None:
-        arm = self._monitor.arm
-        assert arm is not None
-        marker = self._marker("path", Marker.LINE_STRIP, _PATH)
-        marker.scale.x = _LINE_WIDTH_M
-        for motion in motions:
-            angles = motion.sample(np.linspace(0.0, motion.duration, _PATH_SAMPLES)).position
-            marker.points += [_point(tool) for tool in forward_kinematics(arm, angles)]
         self._publish(marker)
 
     def _sphere(self, namespace: str, position: Array, size: float, color: ColorRGBA) -> Marker:

@@ -188,6 +188,7 @@ class _Cycles:
             elbow_name(goal.elbow),
             parameters.preferred_elbow,
             parameters.blend_radius,
+            *self._desk.tool_limits,
         )
         scale = speed_scale(goal.speed_scale, parameters.default_speed_scale)
         return request, scale, not_negative(goal.dwell, "dwell", "s")
