@@ -9,6 +9,8 @@ import numpy as np
 from manipulator3d_control.piecewise_polynomial import Array
 
 _KEPT_S = 2.0
+# commands further apart belong to two streams
+_PAUSE_S = 0.2
 
 
 class CommandHistory:
@@ -31,7 +33,10 @@ class CommandHistory:
             self._commands.clear()
 
     def at(self, time: float) -> Array | None:
-        """Commanded position at `time`, shape (3,), rad; after the last command it stays; None before the first."""
+        """Commanded position at `time`, shape (3,), rad; after the last command it stays.
+
+        None before the first, and in a pause between two streams, when the driver brakes the arm as it sees fit.
+        """
         later: tuple[float, Array] | None = None
         with self._lock:
             commands = list(self._commands)
@@ -39,6 +44,8 @@ class CommandHistory:
             if command[0] <= time:
                 if later is None:
                     return command[1]
+                if later[0] - command[0] > _PAUSE_S:
+                    return None
                 share = (time - command[0]) / (later[0] - command[0])
                 return command[1] + (later[1] - command[1]) * share
             later = command

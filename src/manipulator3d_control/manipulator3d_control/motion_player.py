@@ -25,6 +25,8 @@ _SHARE = 0.998
 # so long, by so much more in each second: a stop must come
 _PATIENCE_S, _GIVING_WAY_PER_S = 0.5, 2.0
 _AT_TARGET = 1e-12
+# so many places are looked at for the one nearest to where an arm has braked
+_RESTARTS = 51
 
 _COUNTS = np.maximum(np.ceil(_DURATIONS / _CHECK_SPACING_S).astype(int), 8) + 1
 _FIRST = np.concatenate([[0], np.cumsum(_COUNTS)[:-1]])
@@ -153,9 +155,13 @@ class MotionPlayer:
         """Go on from rest near the present setpoint: where an arm brakes to when its commands stay away."""
         if self.finished:
             return
-        velocity = np.abs(self.setpoint().velocity)
-        braking_time = float(np.max(velocity / self._arm.acceleration))
-        self._tau = min(self._tau + 0.5 * self._rate * braking_time, self._motion.duration)
+        present = self.setpoint()
+        # a driver brakes all joints in the same time, the slowest one at its limit
+        braking_time = float(np.max(np.abs(present.velocity) / self._arm.acceleration))
+        rest = present.position + 0.5 * braking_time * present.velocity
+        ahead = np.linspace(0.0, self._rate * braking_time, _RESTARTS)
+        off = np.max(np.abs(self._motion.sample(self._tau + ahead).position - rest), axis=1)
+        self._tau = min(self._tau + float(ahead[np.argmin(off)]), self._motion.duration)
         self._rate = self._slope = 0.0
         self._ramp = None
 

@@ -164,3 +164,14 @@ def test_the_history_tells_the_command_of_a_time() -> None:
     assert history.at(9.0) == pytest.approx(np.full(3, 39.9))
     assert history.at(1.0) is None
     assert history.deviation(3.005, np.array([30.05, 30.15, 30.0])) == pytest.approx([0.0, 0.1, -0.05])
+
+
+def test_in_a_pause_between_two_streams_nothing_is_commanded() -> None:
+    history = CommandHistory()
+    for time in (1.0, 1.01, 1.4, 1.41):
+        history.add(time, np.full(3, time))
+    assert history.at(1.005) == pytest.approx(np.full(3, 1.005))
+    assert history.at(1.2) is None
+    assert history.at(1.405) == pytest.approx(np.full(3, 1.405))
+    history.clear()
+    assert history.at(1.405) is None

@@ -17,8 +17,8 @@ from manipulator3d_control.command_stream import CommandStream
 from manipulator3d_control.feed_forward import FeedForward
 from manipulator3d_control.motion import Setpoint
 from manipulator3d_control.nodes.arm_monitor import ArmMonitor
-from manipulator3d_control.nodes.follow_joint_trajectory_action import FollowJointTrajectoryAction
 from manipulator3d_control.nodes.draw_path_action import DrawPathAction
+from manipulator3d_control.nodes.follow_joint_trajectory_action import FollowJointTrajectoryAction
 from manipulator3d_control.nodes.goal_fields import point_in_base
 from manipulator3d_control.nodes.goal_run import GoalDesk
 from manipulator3d_control.nodes.jog import Jog
