@@ -13,7 +13,9 @@ from manipulator3d_control.path_motion import motion_along
 from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_control.shape import Stroke, points_along
+from manipulator3d_control.surroundings import Surroundings
 from manipulator3d_control.tool_path import plan_tool_line, plan_tool_path
+from manipulator3d_control.way_around import clear_motions
 from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics, inverse_kinematics
 from manipulator3d_node.error_code import ErrorCode
 
@@ -53,13 +55,13 @@ class Drawing:
     """A drawing that can be made.
 
     Attributes:
-        approach: to the first point.
+        approach: to the first point; one after the other.
         strokes: one after the other; each starts where the one before ends, all from rest to rest.
         length: of all strokes, m.
         outline: of all strokes.
     """
 
-    approach: Motion
+    approach: tuple[Motion, ...]
     strokes: tuple[Motion, ...]
     length: float
     outline: Outline
@@ -77,8 +79,12 @@ def plan_drawing(
     start: Array,
     tool_speed: float = np.inf,
     tool_acceleration: float = np.inf,
+    around: Surroundings | None = None,
+    holding: bool = False,
 ) -> Drawing:
     """Plan the way to a shape, in joint space if the floor allows it, and the shape, as quick as the limits allow.
+
+    The way leads around obstacles; a shape that one is in the way of is refused.
 
     The shape is drawn in the branch nearest to the present position in which the arm can draw the whole of it.
 
@@ -88,6 +94,8 @@ def plan_drawing(
         name: of the shape, for messages.
         start: shape (3,), rad; where the arm is.
         tool_speed, tool_acceleration: limits of the tool; m/s, m/s².
+        around: the obstacles; None for none.
+        holding: whether an object is at the tool.
 
     Raises:
         Refusal: the first point or a place on the shape cannot be reached; names it and tells why.
@@ -101,19 +109,23 @@ def plan_drawing(
         )
     first = strokes[0][0].derivatives(np.zeros(1))[0, 0]
     found = inverse_kinematics(arm, first, seed=start)
-    if found.status is not IkStatus.REACHED or found.q is None:
+    if found.status is not IkStatus.REACHED:
         raise Refusal(ErrorCode(int(found.status)), f"first point of the {name}: {found.message}")
     first_error: PathError | None = None
-    for joints in (found.q, *found.alternatives):
+    for joints in found.alternatives:
         try:
             paths = _paths(arm, strokes, name, joints, length)
             approach = _approach(arm, start, joints, first)
         except PathError as error:
             first_error = first_error or error
         else:
+            if around is not None:
+                for path in paths:
+                    around.check_path(path, holding)
+            ways = tuple(clear_motions(arm, approach, around, 0.0, holding))
             motions = tuple(motion_along(arm, path, tool_speed, tool_acceleration) for path in paths)
             outline = Outline(points_along(strokes, max(_SPACING_M, length / _MOST_POINTS)))
-            return Drawing(approach, motions, length, outline)
+            return Drawing(ways, motions, length, outline)
     assert first_error is not None
     raise Refusal(ErrorCode.PATH_UNREACHABLE, str(first_error)) from first_error
 

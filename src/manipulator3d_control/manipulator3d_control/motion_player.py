@@ -17,10 +17,10 @@ from manipulator3d_control.piecewise_polynomial import Array
 from manipulator3d_kinematics import ArmModel
 
 # durations of the rate changes that are tried, s
-_DURATIONS = np.geomspace(0.06, 3.0, 22)
-_CHECK_SPACING_S = 0.012
+_DURATIONS = np.geomspace(0.06, 2.0, 16)
+_CHECK_SPACING_S = 0.006
 # the checks are made at samples; what lies between them stays within this share of the limits
-_SHARE = 0.998
+_SHARE = 0.995
 # with a motion that leaves no room at all (one planned elsewhere) acceleration and jerk may exceed their limits after
 # so long, by so much more in each second: a stop must come
 _PATIENCE_S, _GIVING_WAY_PER_S = 0.5, 2.0

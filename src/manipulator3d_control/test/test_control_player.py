@@ -92,7 +92,7 @@ ACTIONS = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(number=st.integers(0, 5), script=st.lists(st.tuples(st.integers(1, 40), ACTIONS), max_size=8))
 def test_whatever_interrupts_the_arm_stays_on_the_path_within_limits(
     number: int, script: list[tuple[int, tuple[str, float]]]
@@ -119,7 +119,7 @@ def test_whatever_interrupts_the_arm_stays_on_the_path_within_limits(
     assert_good(course, setpoints)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(number=st.integers(0, 5), ticks=st.integers(0, 150), scale=st.floats(0.05, 1.0))
 def test_a_stop_comes_to_rest_on_the_path_and_stays(number: int, ticks: int, scale: float) -> None:
     course = courses()[number]
@@ -147,7 +147,7 @@ def test_half_the_speed_takes_longer_and_obeys_half_the_velocity() -> None:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(number=st.integers(0, 5), ticks=st.integers(0, 200), paused=st.booleans())
 def test_a_restart_goes_on_from_rest_a_little_further_on_the_path(number: int, ticks: int, paused: bool) -> None:
     course = courses()[number]

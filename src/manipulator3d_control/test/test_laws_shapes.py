@@ -11,9 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from manipulator3d_control.arm_capsules import ArmCapsules
 from manipulator3d_control.drawing import Drawing, Outline, plan_drawing
+from manipulator3d_control.obstacle import Obstacle
 from manipulator3d_control.refusal import Refusal
 from manipulator3d_control.shape import Stroke, circle, corner_deviation, points_along, polyline
+from manipulator3d_control.surroundings import Surroundings
+from manipulator3d_description.robot_description import robot_description
 from manipulator3d_kinematics import ArmModel, IkStatus, forward_kinematics
 from manipulator3d_node.error_code import ErrorCode
 
@@ -159,6 +163,19 @@ def test_a_shape_through_a_singular_position_is_refused() -> None:
         plan_drawing(ARM, line, "line", ARM.home)
     assert caught.value.code == ErrorCode.PATH_UNREACHABLE
     assert caught.value.__cause__.status in (IkStatus.TOO_CLOSE, IkStatus.JOINT_LIMIT)  # type: ignore[union-attr]
+
+
+def test_a_shape_with_an_obstacle_on_it_is_refused_and_one_beside_it_is_drawn() -> None:
+    pose = np.eye(4)
+    pose[:3, 3] = 0.25, 0.08, 0.2
+    around = Surroundings(
+        ArmCapsules.from_urdf(ARM, robot_description("capstone"), 0.02), (Obstacle("ball", "sphere", (0.02,), pose),)
+    )
+    line = polyline(np.array([[0.25, -0.1, 0.2], [0.25, 0.1, 0.2]]), False, 0.0)
+    with pytest.raises(Refusal, match="ball") as caught:
+        plan_drawing(ARM, line, "line", ARM.home, around=around)
+    assert caught.value.code == ErrorCode.PATH_BLOCKED
+    assert plan_drawing(ARM, circle(CENTRE - 0.05 * Y, X, Y, 0.03), "circle", ARM.home, around=around).duration > 0.0
 
 
 def test_the_distance_from_an_outline_is_that_of_its_lines() -> None:

@@ -75,14 +75,17 @@ class DrawPathAction:
         strokes = strokes_of(goal, arm, self._frames)
         speed, acceleration = self._desk.tool_limits
         speed = min(speed, not_negative(goal.speed, "speed", "m/s") or math.inf)
-        start = self._desk.start_position()
+        start, around = self._desk.start_position(), self._desk.surroundings
         drawing = await self._desk.planned(
-            lambda: plan_drawing(arm, strokes, _NAMES[goal.shape], start, speed, acceleration)
+            lambda: plan_drawing(
+                arm, strokes, _NAMES[goal.shape], start, speed, acceleration, around, self._desk.is_holding()
+            )
         )
         result.length = drawing.length
         self._desk.start_stream(start, self._desk.parameters.default_speed_scale)
-        self._markers.show_motions([drawing.approach, *drawing.strokes])
-        await run.move(drawing.approach)
+        self._markers.show_motions([*drawing.approach, *drawing.strokes])
+        for way in drawing.approach:
+            await run.move(way)
         await run.settle()
         progress = _Progress(self._desk, handle, drawing)
         run.publish_feedback = progress.publish
