@@ -7,7 +7,7 @@ import random
 import pytest
 
 from manipulator3d_control.command_buffer import CommandRefused, Joints
-from manipulator3d_control.simulated_arm import MOCK, SIM, DriverMode, DriverStatus, SimulatedArm
+from manipulator3d_control.simulated_arm import MOCK, SIM, DriverMode, DriverStatus, Physics, SimulatedArm
 from manipulator3d_kinematics import ArmModel
 from manipulator3d_node.error_code import ErrorCode
 
@@ -222,3 +222,46 @@ def test_sim_refuses_an_arm_without_masses_and_names_the_way_out() -> None:
     SimulatedArm(massless, MOCK, START)
     with pytest.raises(ValueError, match=r"a joint moves no mass; .*; or run the arm with hardware:=mock"):
         SimulatedArm(massless, SIM, START)
+
+
+def held_effort(physics: Physics, closed: bool, holding: bool) -> Joints:
+    """Torques with which the arm holds its home position."""
+    arm = SimulatedArm(ARM, SIM, START, physics)
+    arm.set_gripper(closed)
+    arm.report_holding(holding)
+    for tick in range(60):
+        reading = arm.advance(START + (tick + 1) * PERIOD)
+    assert reading.position == pytest.approx(HOME, abs=1e-3)
+    return reading.effort
+
+
+def test_a_closed_gripper_with_an_object_bears_its_weight() -> None:
+    physics = Physics(payload_mass=0.5)
+    free = held_effort(physics, closed=False, holding=False)
+    assert held_effort(physics, closed=True, holding=False) == pytest.approx(free, abs=1e-6)
+    assert held_effort(physics, closed=False, holding=True) == pytest.approx(free, abs=1e-6)
+    loaded = held_effort(physics, closed=True, holding=True)
+    # by the lever arms of the tool, whose friction takes a part of any difference
+    x, elbow = 0.22 * math.cos(1.2) + 0.18 * math.cos(-0.4), 0.18 * math.cos(-0.4)
+    assert loaded[1] - free[1] == pytest.approx(0.5 * 9.81 * x, abs=0.05)
+    assert loaded[2] - free[2] == pytest.approx(0.5 * 9.81 * elbow, abs=0.05)
+
+
+def test_an_object_let_go_of_is_gone() -> None:
+    arm = SimulatedArm(ARM, SIM, START, Physics(payload_mass=0.5))
+    arm.set_gripper(True)
+    arm.report_holding(True)
+    efforts = []
+    for tick in range(120):
+        if tick == 60:
+            arm.set_gripper(False)
+        efforts.append(arm.advance(START + (tick + 1) * PERIOD).effort)
+    assert efforts[59][1] - efforts[-1][1] > 1.0
+
+
+def test_friction_can_be_given_instead_of_the_descriptions() -> None:
+    changed = Physics(viscous_friction=(0.3, -1.0, 0.0), coulomb_friction=(-1.0, 0.2, -1.0)).applied_to(ARM)
+    assert changed.damping == pytest.approx([0.3, 0.1, 0.0])
+    assert changed.friction == pytest.approx([0.05, 0.2, 0.05])
+    with pytest.raises(ValueError, match="viscous_friction has 2 numbers; give 3, one for each of base_yaw, shoulder_"):
+        SimulatedArm(ARM, SIM, START, Physics(viscous_friction=(0.1, 0.1)))
