@@ -48,7 +48,13 @@ def rows() -> list[dict[str, Any]]:
         return _ready(board, board.AvrPort(library, elf, start=start))
 
     cycles = _cycle_rows(make(board.HOME), elf)
-    return [*cycles, *_count_rows(board, library, elf), *_size_rows(elf), *_shape_rows(make)]
+    return [
+        *cycles,
+        *_latency_rows(board, make),
+        *_count_rows(board, library, elf),
+        *_size_rows(elf),
+        *_shape_rows(make),
+    ]
 
 
 def _library_folder() -> Path:
@@ -108,6 +114,67 @@ def _cycle_rows(host: Any, elf: Path) -> list[dict[str, Any]]:
         row("all of a control step, mean", step[1] / step[0], "cycles", "1 ms", step[1] / step[0] / 16000, None),
         row("interrupts at 10 000 counts/s an axis", 100 * load, "% of time", "25 %", load / 0.25, 1.0),
     ]
+
+
+def _latency_rows(board: Any, make: Callable[[Sequence[float]], Any]) -> list[dict[str, Any]]:
+    """From the last byte of a frame to the PWM register that it changes.
+
+    Two boards run in step; one gets the frame, the other one of the same length that changes nothing. What differs
+    first is its effect. The setpoint is for a time that is so near that the motion begins as soon as it can.
+    """
+    stop: list[float] = []
+    setpoint: list[float] = []
+    for phase in range(0, 1000, 130):
+        stop.append(_latency(board, make, phase, lambda _: (messages.EmergencyStop(), messages.ReadBoard()), True))
+        setpoint.append(_latency(board, make, phase, _setpoint_and_rest, False))
+    return [
+        row("emergency stop to motor, median", float(np.median(stop)), "ms", "", None, None),
+        row("emergency stop to motor, worst", max(stop), "ms", "", None, None),
+        row("setpoint to motor, median", float(np.median(setpoint)), "ms", "", None, None),
+        row("setpoint to motor, worst", max(setpoint), "ms", "", None, None),
+    ]
+
+
+def _setpoint_and_rest(host: Any) -> tuple[messages.Setpoint, messages.Setpoint]:
+    time = round((host.port_time() + 0.020) * 1e6)
+    rest = tuple(host.state.position)
+    moved = (rest[0] + 0.0005, *rest[1:])
+    return (
+        messages.Setpoint(time=time, position=moved, velocity=(0.05, 0.0, 0.0)),
+        messages.Setpoint(time=time, position=rest, velocity=(0.0, 0.0, 0.0)),
+    )
+
+
+def _latency(
+    board: Any,
+    make: Callable[[Sequence[float]], Any],
+    phase_us: int,
+    frames: Callable[[Any], tuple[messages.Message, messages.Message]],
+    moving: bool,
+) -> float:
+    """Time in ms from a frame's last byte until the drives of the board that got it differ from the other's."""
+    hosts = [make(board.HOME), make(board.HOME)]
+    path = importlib.import_module("firmware_paths").steady
+    sent = []
+    for host, which in zip(hosts, (0, 1), strict=True):
+        if moving:
+            host.follow(path(board.HOME, (0.8, 0.0, 0.0)), 0.5, lead=0.1)
+        message = frames(host)[which]
+        host.port.advance_us(phase_us)
+        host.send(message)
+        sent.append(len(board.encode(message, 0)))
+    if sent[0] != sent[1]:
+        raise RuntimeError(f"the frames have {sent} bytes")
+    step_us, waited_us = 10, 0
+    while list(hosts[0].port.observe().drive) == list(hosts[1].port.observe().drive):
+        for host in hosts:
+            host.port.advance_us(step_us)
+        waited_us += step_us
+        if waited_us > 100_000:
+            raise RuntimeError("the frame has changed no drive within 0.1 s")
+    for host in hosts:
+        host.port.close()
+    return (waited_us - sent[0] * 10 / messages.BAUD * 1e6) / 1000
 
 
 def _address(elf: Path, name: str) -> int:
