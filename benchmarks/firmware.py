@@ -154,11 +154,18 @@ def _latency(
 ) -> float:
     """Time in ms from a frame's last byte until the drives of the board that got it differ from the other's."""
     hosts = [make(board.HOME), make(board.HOME)]
-    path = importlib.import_module("firmware_paths").steady
+    path = importlib.import_module("firmware_paths").steady(board.HOME, (0.8, 0.0, 0.0), ramp=0.2)
     sent = []
     for host, which in zip(hosts, (0, 1), strict=True):
         if moving:
-            host.follow(path(board.HOME, (0.8, 0.0, 0.0)), 0.5, lead=0.1)
+            # all of a motion that lasts 0.2 s longer than this waits in the queue
+            start = host.port_time() + 0.05
+            for k in range(38):
+                position, velocity = path(k / 50)
+                time = round((start + k / 50) * 1e6)
+                host.send(messages.Setpoint(time=time, position=tuple(position), velocity=tuple(velocity)))
+                host.run(4)
+            host.run_alive(400)
         message = frames(host)[which]
         host.port.advance_us(phase_us)
         host.send(message)
