@@ -110,27 +110,36 @@ def test_a_replay_shows_the_arm_and_commands_nothing(recorded: Path, start_verb:
         descriptions: list[str] = []
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         with SpinningNode("", "viewer") as viewer:
-            replay = start_verb("replay", str(recorded), "--headless", "--rate", "2")
             viewer.node.create_subscription(JointState, "joint_states", states.append, 1000)
             viewer.node.create_subscription(
                 String, "robot_description", lambda message: descriptions.append(message.data), latched
             )
-            # the fixture's motion is at its end
-            assert viewer.spin_until(lambda: bool(states) and states[-1].position[0] > 0.299, 60.0)
+            replay = start_verb("replay", str(recorded), "--headless", "--rate", "2")
+            # the recorded motion is at its end
+            assert viewer.spin_until(lambda: bool(states) and states[-1].position[0] > 0.299, 90.0)
             names = {name for name, _ in viewer.node.get_topic_names_and_types()}
             assert {"/tf", "/arm_status", "/markers"} <= names
             assert not {"/joint_commands", "/speed_scale"} & names
-            assert descriptions
+            assert viewer.spin_until(lambda: bool(descriptions), 30.0)
             assert "<robot" in descriptions[0]
             # the stamps have moved to the present
             stamp = states[-1].header.stamp
             assert abs(stamp.sec + stamp.nanosec * 1e-9 - viewer.node.get_clock().now().nanoseconds * 1e-9) < 20.0
+            assert replay.wait(90.0) == 0, replay.stderr.read()
+
+
+def test_a_replay_and_others_that_speak_for_the_arm_exclude_each_other(recorded: Path, start_verb: Any) -> None:
+    with domain_id() as number, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_DOMAIN_ID", str(number))
+        with SpinningNode("", "viewer") as viewer:
+            # slow enough to last longer than the test
+            replay = start_verb("replay", str(recorded), "--headless", "--rate", "0.001")
+            assert viewer.spin_until(lambda: viewer.node.count_publishers("joint_states") == 1, 90.0)
             up = start_verb("up", "hardware:=mock")
-            assert up.wait(60.0) == 1
+            assert up.wait(90.0) == 1
             assert "a replay is running in ROS domain" in up.stderr.read()
-            # somebody else's joint states end it
             viewer.node.create_publisher(JointState, "joint_states", 1)
-            assert replay.wait(60.0) == 1
+            assert replay.wait(90.0) == 1
             assert "joint_states is published by viewer" in replay.stderr.read()
 
 
