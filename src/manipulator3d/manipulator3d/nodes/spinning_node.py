@@ -75,7 +75,7 @@ class SpinningNode:
         self.node.destroy_node()
         self._context.try_shutdown()
         for future in list(self._open):
-            future.set_exception(StackError(f"{self.node.get_name()} was closed before the answer came"))
+            future.set_exception(StackError("the connection to the stack was closed before the answer came"))
 
     def submit(self, request: Callable[..., Coroutine[Any, Any, _T]], *arguments: Any) -> "ThreadFuture[_T]":
         """Start a coroutine function in the node's thread; its result or exception arrives in the returned future.

@@ -93,13 +93,14 @@ class StackClient(SpinningNode):
         client = self._clients.get(name)
         if client is None:
             client = self._clients[name] = self.node.create_client(service_type, name)
-        await self._find(client.service_is_ready, f"service {client.srv_name}")
+        what = f"service {self.node.resolve_service_name(name)}"
+        await self._find(client.service_is_ready, what)
         for limit in _ANSWER_TIMEOUTS_S:
             future = client.call_async(request)
             if await self.within(future, limit):
                 return future.result()
             client.remove_pending_request(future)
-        raise self._no_answer(f"service {client.srv_name} was found but gave no answer")
+        raise self._no_answer(f"{what} was found but gave no answer")
 
     async def start_goal(
         self, action_type: Any, name: str, goal: Any, on_feedback: Callable[[Any], None] | None
@@ -108,7 +109,8 @@ class StackClient(SpinningNode):
         client = self._clients.get(name)
         if client is None:
             client = self._clients[name] = ActionClient(self.node, action_type, name)
-        await self._find(client.server_is_ready, f"action {name}")
+        what = f"action {self.node.resolve_topic_name(name)}"
+        await self._find(client.server_is_ready, what)
         goal_id = UUID(uuid=list(uuid.uuid4().bytes))
 
         def forward(message: Any) -> None:
@@ -121,7 +123,7 @@ class StackClient(SpinningNode):
                 # The servers accept every goal and abort what they refuse, so that the result carries the reason; a
                 # goal that is rejected is the repetition of one whose acceptance got lost.
                 return future.result(), client.server_is_ready
-        raise self._no_answer(f"action {name} was found but did not accept the goal")
+        raise self._no_answer(f"{what} was found but did not accept the goal")
 
     async def publish(self, message_type: Any, topic: str, message: Any) -> None:
         """Publish one message, in the node's thread, when somebody listens.
