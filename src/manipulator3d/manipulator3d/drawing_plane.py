@@ -16,7 +16,8 @@ def plane_orientation(normal: Sequence[float], along: Sequence[float]) -> tuple[
 
     Args:
         normal: shape (3,), of any length but 0.
-        along: shape (3,), of any length but 0; where it is parallel to the normal, the y axis of the base is taken.
+        along: shape (3,), of any length but 0; where it is parallel to the normal, that axis of the base is
+            taken which is farthest from the normal.
 
     Returns:
         Unit quaternion x, y, z, w.
@@ -27,7 +28,8 @@ def plane_orientation(normal: Sequence[float], along: Sequence[float]) -> tuple[
     z, x = _direction(normal, "normal"), _direction(along, "along")
     x = x - (x @ z) * z
     if np.linalg.norm(x) < _PARALLEL:
-        x = np.array([0.0, 1.0, 0.0]) - z[1] * z
+        farthest = np.eye(3)[np.argmin(np.abs(z))]
+        x = farthest - (farthest @ z) * z
     x /= np.linalg.norm(x)
     turn = np.column_stack([x, np.cross(z, x), z])
     # outer product of the quaternion (x, y, z, w) with itself, times four

@@ -116,7 +116,7 @@ def test_the_plane_has_the_normal_as_its_z_axis_and_the_direction_in_its_x_axis(
         assert turned(np.array([1.0, 0.0, 0.0])) == pytest.approx(in_plane / np.linalg.norm(in_plane), abs=1e-6)
 
 
-def test_a_direction_along_the_normal_gives_way_to_the_y_axis() -> None:
+def test_a_direction_along_the_normal_gives_way_to_another_axis() -> None:
     x, y, z, w = plane_orientation([2.0, 0.0, 0.0], [1.0, 0.0, 0.0])
     # x axis of the plane to y, y axis to z, z axis to x: a third of a turn about the diagonal
     assert (x, y, z, w) == pytest.approx((0.5, 0.5, 0.5, 0.5))
