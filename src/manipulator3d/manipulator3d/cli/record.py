@@ -8,11 +8,13 @@ from pathlib import Path
 from manipulator3d.cli.options import print_json, show_progress, verb_parser
 from manipulator3d.cli.up import interruptible
 from manipulator3d.nodes.spinning_node import SpinningNode
-from manipulator3d.nodes.stack_client import FIND_TIMEOUT_S
 from manipulator3d.nodes.topic_recorder import TopicRecorder
 from manipulator3d.records.record_error import RecordError
 from manipulator3d.records.record_reader import repair
 from manipulator3d.records.record_writer import RecordWriter, record_path
+
+# with --seconds, how long to wait for the first message
+_PATIENCE_S = 30.0
 
 
 def record_parser(verb: str, description: str) -> argparse.ArgumentParser:
@@ -71,7 +73,7 @@ def _record(options: argparse.Namespace, writer: RecordWriter) -> list[str]:
         try:
             show_progress(f"recording into {writer.path}; Ctrl-C ends it")
             # without a time, the recorder may be started long before the stack
-            patience = None if options.seconds is None else FIND_TIMEOUT_S
+            patience = None if options.seconds is None else _PATIENCE_S
             node.spin_until(lambda: writer.messages > 0 or recorder.failure is not None, patience)
             if writer.messages > 0:
                 node.spin_until(lambda: recorder.failure is not None, options.seconds)
