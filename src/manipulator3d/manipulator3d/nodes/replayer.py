@@ -62,9 +62,9 @@ class Replayer:
         """Tell who takes part in the arm's topics besides this replay, None where nobody does."""
         own = self._node.get_name()
         for name, (_, publisher) in self._publishers.items():
-            others = [info for info in self._node.get_publishers_info_by_topic(name) if info.node_name != own]
-            if others:
-                return f"{publisher.topic_name} is published by {others[0].node_name}, too"
+            if self._node.count_publishers(name) > 1:
+                found = {info.node_name for info in self._node.get_publishers_info_by_topic(name)} - {own}
+                return f"{publisher.topic_name} is published by {' and '.join(sorted(found)) or 'somebody else'}, too"
         for namespace in {name.rpartition("/")[0] or "/" for name in self._publishers}:
             for name in names_in(self._node, namespace):
                 if name in _ACTING:
