@@ -72,9 +72,11 @@ def inverse_kinematics(
     if not allow_closest:
         return IkResult(arm, (x, y, z), status, [], message)
     nearest, distance = closest_solution(arm, (x, y, z), elbow, start)
+    reason = message.split(";")[0]
     if nearest is None:
-        return IkResult(arm, (x, y, z), status, [], f"{message}; no joint position keeps limits and floor")
-    told = f"{message.split(';')[0]}; the closest point is {distance:.4g} m away"
+        told = f"{reason}; no joint position keeps limits and floor: lower floor_z, or raise the arm's base"
+        return IkResult(arm, (x, y, z), status, [], told)
+    told = f"{reason}; the closest point is {distance:.4g} m away"
     return IkResult(arm, (x, y, z), IkStatus.CLOSEST, [nearest], told)
 
 

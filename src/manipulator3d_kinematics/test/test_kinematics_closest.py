@@ -175,6 +175,16 @@ def test_joints_without_limits_have_a_closest_point() -> None:
         assert result.error == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("roll", [0.0, 1.2])
+def test_an_arm_that_is_wholly_below_the_floor_has_no_closest_point(roll: float) -> None:
+    result = inverse_kinematics(mounted("capstone", roll, 0.0, -2.0), (0.1, 0.0, 6.0), allow_closest=True)
+    assert result.status is IkStatus.TOO_FAR
+    assert result.q is None
+    assert result.message.endswith(
+        "arm reaches (0.400 m); no joint position keeps limits and floor: lower floor_z, or raise the arm's base"
+    )
+
+
 def test_reached_targets_are_not_replaced() -> None:
     assert (
         inverse_kinematics(ArmModel.profile("capstone"), (0.2, 0.1, 0.2), allow_closest=True).status is IkStatus.REACHED
