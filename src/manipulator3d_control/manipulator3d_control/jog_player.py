@@ -3,11 +3,12 @@
 
 In each step ruckig leads velocity and acceleration of each joint towards what is wanted, within the joint's limits of
 acceleration and jerk. A step is taken only if the arm could brake from there within the joints' limits, above the floor
-and clear of obstacles; else it brakes. So it comes to rest at a boundary, and never beyond.
+and clear of obstacles; else one with a part of the wish alone, which slides along, and at last braking. So the arm
+comes to rest at a boundary, and never beyond.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,10 +37,14 @@ _SINGULARITY_SETTLING_S = 0.3
 _WEAK = 3.0 * DAMPED_BELOW
 _STEP_RAD = 1e-4
 _BRAKING_SAMPLES = 7
+# the vertical part is left out first
+_PARTS = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=bool)
 _ROUNDING = 1e-9
 _RESTING = 1e-6
 
 
+# position, velocity and acceleration of the joints
+State = tuple[Array, Array, Array]
 IsClear = Callable[[Array], bool]
 
 
@@ -153,9 +158,20 @@ class JogPlayer:
             self._rested = max(self._rested, -dt) + dt
             return self.setpoint()
         self._rested = -np.inf
-        wanted = np.zeros(3) if wish is None else self._wanted(wish)
-        self._position, self._velocity, self._acceleration = self._step(wanted, dt)
+        self._position, self._velocity, self._acceleration = self._next(wish, dt)
         return self.setpoint()
+
+    def _next(self, wish: JogWish | None, dt: float) -> State:
+        """Position, velocity and acceleration after the next step."""
+        if wish is not None:
+            for velocity in _alternatives(wish.velocity):
+                proposed = self._step(self._wanted(velocity, wish.of_tool), dt)
+                if proposed is not None:
+                    return proposed
+        braked = _state_at(self._towards(np.zeros(3)), dt)
+        if wish is None and max(np.max(np.abs(braked[1])), np.max(np.abs(braked[2]))) < _RESTING:
+            return braked[0], np.zeros(3), np.zeros(3)
+        return braked
 
     def _present_wish(self, dt: float) -> JogWish | None:
         """What is wished now, None where that is rest."""
@@ -168,10 +184,10 @@ class JogPlayer:
             self._silence += dt
         return None if self._silence > self._timeout or latest[1].is_release else latest[1]
 
-    def _wanted(self, wish: JogWish) -> Array:
+    def _wanted(self, velocity: Array, of_tool: bool) -> Array:
         """Joint velocities for a wish, shape (3,), rad/s."""
-        velocity = self._scale * wish.velocity
-        return self._of_tool(velocity) if wish.of_tool else self._of_joints(velocity)
+        scaled = self._scale * velocity
+        return self._of_tool(scaled) if of_tool else self._of_joints(scaled)
 
     def _of_joints(self, velocity: Array) -> Array:
         careful = self._careful
@@ -239,26 +255,21 @@ class JogPlayer:
         ahead, behind = (self._height(self._position + way * qd) for way in (_STEP_RAD, -_STEP_RAD))
         return (ahead - behind) / (2.0 * _STEP_RAD)
 
-    def _step(self, wanted: Array, dt: float) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration after a step towards a velocity, or of braking where it must be."""
+    def _step(self, wanted: Array, dt: float) -> State | None:
+        """A step towards a velocity; None if the arm could not brake from there in time."""
         tried = np.array(wanted)
         while True:
             state = _state_at(self._towards(tried), dt)
             braking = self._braking_from(state)
             beyond = self._beyond(braking) & (tried != 0.0)
             if not beyond.any():
-                break
+                return state if self._is_free(braking) else None
             tried[beyond] = 0.0
-        if np.any(tried) and not self._is_free(braking):
-            state = _state_at(self._towards(np.zeros(3)), dt)
-        if max(np.max(np.abs(state[1])), np.max(np.abs(state[2]))) < _RESTING and not np.any(wanted):
-            return state[0], np.zeros(3), np.zeros(3)
-        return state
 
     def _towards(self, velocity: Array) -> Trajectory:
         return self._planned(self._position, self._velocity, self._acceleration, velocity)
 
-    def _braking_from(self, state: tuple[Array, Array, Array]) -> Trajectory:
+    def _braking_from(self, state: State) -> Trajectory:
         return self._planned(*state, np.zeros(3))
 
     def _planned(self, position: Array, velocity: Array, acceleration: Array, target: Array) -> Trajectory:
@@ -292,6 +303,15 @@ class JogPlayer:
         return self._is_clear(positions)
 
 
-def _state_at(trajectory: Trajectory, time: float) -> tuple[Array, Array, Array]:
+def _alternatives(velocity: Array) -> Iterator[Array]:
+    """A wish, and what is left of it where something is in the way: without one part, and with one alone."""
+    yield velocity
+    for kept in _PARTS:
+        part = np.where(kept, velocity, 0.0)
+        if np.any(part) and np.any(part != velocity):
+            yield part
+
+
+def _state_at(trajectory: Trajectory, time: float) -> State:
     position, velocity, acceleration = trajectory.at_time(time)
     return np.array(position), np.array(velocity), np.array(acceleration)
