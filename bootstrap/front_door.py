@@ -35,6 +35,8 @@ VERBS = {
     "draw": "draw a line, circle, rectangle, triangle or polyline with the tool point",
     "gripper": "open or close the gripper: gripper open|close",
     "home": "find the joints' zero positions",
+    "jog": "move the arm while a key is held: jog [--twist|--joints V V V --seconds S]",
+    "speed": "speed of the running motion and those to come: speed [FRACTION]",
     "stop": "end the running motion within the limits",
     "estop": "emergency stop (not safety-rated)",
     "reset": "clear a latched fault; moves nothing",

@@ -3,6 +3,12 @@
 
 import json
 import math
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -129,3 +135,51 @@ def test_a_second_stack_in_the_same_place_is_refused(mock_stack: Stack) -> None:
     assert "a stack is running in ROS domain" in done.stderr
     assert "namespace:=NAME" in done.stderr
     assert answer(mock_stack, "status")["mode"] == "idle"
+
+
+def test_jog_moves_the_joints_that_are_asked_for_and_says_how_far(mock_stack: Stack) -> None:
+    before = answer(mock_stack, "status")["joints"]
+    jogged = answer(mock_stack, "jog", "--joints", "0", "0", "-0.2", "--seconds", "0.3")
+    assert jogged["success"]
+    after = answer(mock_stack, "status")
+    assert after["mode"] == "idle"
+    assert after["joints"]["elbow_pitch"] < before["elbow_pitch"] - 0.02
+    assert after["joints"]["base_yaw"] == pytest.approx(before["base_yaw"], abs=1e-6)
+
+
+def test_keys_move_the_arm_while_they_are_held(mock_stack: Stack) -> None:
+    terminal, of_verb = pty.openpty()
+    command = [sys.executable, "-m", "manipulator3d.cli", "jog"]
+    verb = subprocess.Popen(command, env=mock_stack.env, stdin=of_verb, stdout=of_verb, stderr=of_verb)
+    shown = ""
+
+    def angles() -> list[float]:
+        nonlocal shown
+        while select.select([terminal], [], [], 0.05)[0]:
+            shown += os.read(terminal, 4096).decode(errors="ignore")
+        return [float(found) for found in re.findall(r"base_yaw ([+-]\d+\.\d+)", shown)]
+
+    try:
+        mock_stack.wait_for(lambda: bool(angles()))
+        start = angles()[0]
+
+        def has_turned() -> bool:
+            os.write(terminal, b"2")
+            return angles()[-1] > start + 0.05
+
+        mock_stack.wait_for(has_turned)
+        os.write(terminal, b"q")
+        mock_stack.wait_for(lambda: bool(angles()) and verb.poll() is not None)
+    finally:
+        verb.kill()
+        verb.wait()
+        os.close(of_verb)
+        os.close(terminal)
+    assert verb.returncode == 0, shown
+    assert answer(mock_stack, "status")["mode"] == "idle"
+
+
+def test_speed_is_set_and_shown(mock_stack: Stack) -> None:
+    assert answer(mock_stack, "speed", "0.5")["fraction"] == 0.5
+    mock_stack.wait_for(lambda: answer(mock_stack, "speed")["speed_scale"] == 0.5)
+    assert mock_stack.verb("speed", "1").stdout == "speed 100% of the planned one from now on\n"

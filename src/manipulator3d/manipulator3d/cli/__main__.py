@@ -18,6 +18,8 @@ _MODULES = {
     "draw": "draw",
     "gripper": "services",
     "home": "motion",
+    "jog": "jog",
+    "speed": "speed",
     "stop": "services",
     "estop": "services",
     "reset": "services",
