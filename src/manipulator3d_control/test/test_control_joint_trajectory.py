@@ -201,7 +201,7 @@ def test_the_advised_times_are_long_enough() -> None:
     assert plan(NAMES, [slower]).motion.duration == pytest.approx(slower.time)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(5, 150), st.integers(1, 80), st.booleans())
 def test_a_stop_at_any_time_decelerates_on_the_trajectory(stop_at: int, wait: int, resumed: bool) -> None:
     points, _ = planned_elsewhere(np.array([1.2, 0.6, -0.9]), 0.1, 3)
