@@ -199,12 +199,14 @@ uint8_t Control::check(const Knot& from, const Knot& to, uint8_t* joint) const {
     *joint = j;
     const int32_t speed = to.velocity[j] < 0 ? -to.velocity[j] : to.velocity[j];
     if (speed > s.velocity + (s.velocity >> 4)) return Reason::SPEED_LIMIT;
-    // v^2 / 2a in Q8; velocities in Q16 keep the square within 64 bits
-    const int64_t square = static_cast<int64_t>(speed >> 8) * (speed >> 8);
-    const int32_t brake = speed < s.acceleration ? 0 : static_cast<int32_t>((square / s.acceleration) >> 1);
-    const int32_t ahead = to.position[j] + (to.velocity[j] < 0 ? -brake : brake);
     if (to.position[j] > s.upper + 128 || to.position[j] < s.lower - 128) return Reason::JOINT_LIMIT;
-    if (ahead > s.upper + BRAKE_MARGIN || ahead < s.lower - BRAKE_MARGIN) return Reason::JOINT_LIMIT;
+    if (speed >= s.acceleration) {
+      // It can brake within the room that is left if v^2 < 2 a room; with v in Q16 both sides fit 64 bits.
+      const int32_t room = (to.velocity[j] < 0 ? to.position[j] - s.lower : s.upper - to.position[j]) + BRAKE_MARGIN;
+      const int32_t fine_speed = speed >> 8;
+      const int64_t square = static_cast<int64_t>(fine_speed) * fine_speed;
+      if (square >= static_cast<int64_t>(s.acceleration) * (2 * (room + 1))) return Reason::JOINT_LIMIT;
+    }
     int32_t way = to.position[j] - from.position[j];
     if (way < 0) way = -way;
     const int32_t fastest = (s.velocity >> 8) + (s.velocity >> 10);  // Q16

@@ -22,10 +22,10 @@ bool JointSettings::set(const messages::JointConfiguration& c) {
   JointSettings made;
   // The unit of counts_per_radian is 1/1000.
   const uint64_t milli = c.counts_per_radian;
-  made.q8_per_urad_q26 = static_cast<uint32_t>(rounded(milli << 34, 1000000000ULL));
-  made.urad_per_q8_q22 = static_cast<uint32_t>(rounded(1000000000ULL << 14, milli));
-  made.q24_per_mrad_s_q8 = static_cast<uint32_t>(rounded(milli << 32, 1000000000ULL));
-  made.mrad_s_per_q16_q30 = static_cast<uint32_t>(rounded(1000000000ULL << 14, milli));
+  made.q8_per_urad_q26 = static_cast<int32_t>(rounded(milli << 34, 1000000000ULL));
+  made.urad_per_q8_q22 = static_cast<int32_t>(rounded(1000000000ULL << 14, milli));
+  made.q24_per_mrad_s_q8 = static_cast<int32_t>(rounded(milli << 32, 1000000000ULL));
+  made.mrad_s_per_q16_q30 = static_cast<int32_t>(rounded(1000000000ULL << 14, milli));
   made.reversed = c.sign < 0;
 
   bool ok = true;
