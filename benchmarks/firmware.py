@@ -107,11 +107,15 @@ def _cycle_rows(host: Any, elf: Path) -> list[dict[str, Any]]:
     port.watch_function(_address(elf, "motors::drive(int const*)"))
     host.run_alive(100)
     around += port.function_cost()[3] + _SAVING_CYCLES + _ENTRY_CYCLES
+    port.watch_function(_address(elf, "Board::setpoint()"))
+    host.follow(path(b, a, 1.0), 1.0)
+    setpoint = port.function_cost()
     load = (spent + 1000 * (step[1] / step[0] + around)) / _CLOCK_HZ
     return [
         row("encoder interrupt", encoder, "cycles", "81 cycles", encoder / 81, 1.0),
         row("three-axis control", 3 * joint, "cycles", "1102 cycles", 3 * joint / 1102, 1.0),
         row("all of a control step, mean", step[1] / step[0], "cycles", "1 ms", step[1] / step[0] / 16000, None),
+        row("a setpoint in the main loop, mean", setpoint[1] / setpoint[0] / 16000, "ms", "10 ms", None, None),
         row("interrupts at 10 000 counts/s an axis", 100 * load, "% of time", "25 %", load / 0.25, 1.0),
     ]
 
@@ -124,7 +128,7 @@ def _latency_rows(board: Any, make: Callable[[Sequence[float]], Any]) -> list[di
     """
     stop: list[float] = []
     setpoint: list[float] = []
-    for phase in range(0, 1000, 130):
+    for phase in range(0, 4000, 370):  # the joints take turns of four ticks
         stop.append(_latency(board, make, phase, lambda _: (messages.EmergencyStop(), messages.ReadBoard()), True))
         setpoint.append(_latency(board, make, phase, _setpoint_and_rest, False))
     return [
