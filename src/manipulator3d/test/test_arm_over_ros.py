@@ -87,6 +87,13 @@ def test_a_motion_tells_its_progress_and_where_it_ended(arm: Arm) -> None:
     assert tool_point(arm.joints) == pytest.approx([0.25, -0.1, 0.1], abs=1e-3)
 
 
+def test_a_drawing_tells_its_length_and_how_true_it_is(arm: Arm) -> None:
+    drawn = arm.draw_polyline([[0.25, -0.03, 0.1], [0.25, 0.03, 0.1], [0.25, 0.03, 0.14]])
+    assert drawn.length == pytest.approx(0.1)
+    assert drawn.max_deviation < 1e-3
+    assert arm.tool == pytest.approx([0.25, 0.03, 0.14], abs=1e-3)
+
+
 @pytest.mark.parametrize(
     ("ask", "code", "text"),
     [
@@ -97,6 +104,7 @@ def test_a_motion_tells_its_progress_and_where_it_ended(arm: Arm) -> None:
         (lambda arm: arm.move_joints({"wrist": 1.0}), ErrorCode.INVALID_INPUT, "give 3 for base_yaw"),
         (lambda arm: arm.move_to([0.22, 0.1, 0.2], frame="moon"), ErrorCode.UNKNOWN_FRAME, "frame 'moon'"),
         (lambda arm: arm.pick_place([0.25, -0.15, -0.2], REST), ErrorCode.BELOW_FLOOR, "pick"),
+        (lambda arm: arm.draw_circle([0.25, 0.0, 0.1], 0.5), ErrorCode.TOO_FAR, "circle"),
         (lambda arm: arm.resume(), None, "no motion is paused"),
     ],
 )
