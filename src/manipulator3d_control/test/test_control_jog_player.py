@@ -135,7 +135,7 @@ def test_the_speed_scale_counts_for_wishes() -> None:
     assert np.diff(angles, axis=0)[-1, 0] / DT == pytest.approx(0.3)
 
 
-def test_what_is_in_the_way_is_not_entered() -> None:
+def test_what_is_in_the_way_is_not_entered_but_slid_along() -> None:
     wall = 0.12
     player = JogPlayer(
         ARM, ARM.home, TIMEOUT, lambda places: bool(np.all(forward_kinematics(ARM, places)[:, 1] <= wall))
@@ -144,6 +144,8 @@ def test_what_is_in_the_way_is_not_entered() -> None:
     points = forward_kinematics(ARM, angles)
     assert wall - 0.03 < points[-1, 1] <= wall + 1e-3
     assert np.max(points[:, 1]) <= wall + 1e-3
+    # it slides up along the wall, no faster than was asked for
+    assert 0.02 < points[-1, 2] - points[200, 2] < 0.03 * 2.0
     assert_within_limits(angles)
 
 
