@@ -202,7 +202,7 @@ def _check_gains(joint: JointConfiguration) -> None:
             )
 
 
-def _joint(arm: Arm, wiring: Wiring, number: int, gains: Mapping[str, float]) -> JointConfiguration:
+def _joint(arm: Arm, wiring: Wiring, number: int, gains: Mapping[str, Any]) -> JointConfiguration:
     lower, upper = float(arm.lower[number]), float(arm.upper[number])
     if not (math.isfinite(lower) and math.isfinite(upper)):
         raise ValueError(

@@ -93,7 +93,7 @@ class FloorPlane:
         return nx * c0 + ny * s0, self._level - self.arm.lateral_offset * (nx * s0 - ny * c0)
 
 
-def _angle(a: Array, b: Array, c: Array, side: int) -> Array:
+def _angle(a: Array | float, b: Array | float, c: Array, side: int) -> Array:
     """One of the two solutions of a cos t + b sin t = c."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = c / np.hypot(a, b)

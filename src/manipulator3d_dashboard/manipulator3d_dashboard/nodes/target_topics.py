@@ -27,7 +27,7 @@ class TargetTopics:
     """
 
     def __init__(
-        self, node: Node, base_frame: str, on_target: Callable[[str, Vector], None], tell: Callable[[str], None]
+        self, node: Node, base_frame: str, on_target: Callable[[str, Vector], None], tell: Callable[[str], object]
     ) -> None:
         self.base_frame = base_frame
         self._clock = node.get_clock()
