@@ -30,6 +30,8 @@ _EXCHANGE_PERIOD = 0.5
 _IDENTIFY_PERIOD = 1.0
 _RETRY_PERIOD = 1.0
 _ARM_PERIOD = 0.5
+# between warnings of refused setpoints, of which a board may send a hundred in a second
+_REFUSAL_PERIOD = 1.0
 # A measurement that seems this old when it arrives calls for a look at the clock.
 _SUSPICIOUS_AGE = 0.015
 # Frames that the system still had from before the opening of the port are not of a board that has just been reset.
@@ -86,6 +88,8 @@ class Session:
         self._quiet_until = self._retry_at = float("inf")
         self._listen_from = self._next_exchange = self._next_identify = self._next_arm = self._now
         self._token = 1 << 16
+        self._setpoints_refused = 0
+        self._refusal_told = float("-inf")
 
     # The port
 
@@ -345,7 +349,11 @@ class Session:
         name = kind.__name__ if kind is not None else f"message {message.message}"
         code, text = refusal(message.reason, message.joint, self._names, name)
         if kind is messages.Setpoint:
-            self._events.append(Notice(text, warning=True))
+            self._setpoints_refused += 1
+            if self._now - self._refusal_told >= _REFUSAL_PERIOD:
+                self._refusal_told = self._now
+                refused = f"{text} ({self._setpoints_refused} setpoints refused so far)"
+                self._events.append(Notice(refused, warning=True))
         else:
             self._queue.acknowledge(self._now, message.sequence, Outcome(code, text, message.reason))
 

@@ -109,9 +109,19 @@ def test_commands_are_refused_while_the_bridge_is_not_active(rig):
 def test_the_boards_refusal_of_a_setpoint_is_told(rig):
     rig.arm()
     rig.stream(0.1)
-    rig.board._refuse(messages.Setpoint(time=0, position=HOME, velocity=(0.0,) * 3), 9, messages.Reason.JOINT_LIMIT, 2)
+    for _ in range(5):
+        setpoint = messages.Setpoint(time=0, position=HOME, velocity=(0.0,) * 3)
+        rig.board._refuse(setpoint, 9, messages.Reason.JOINT_LIMIT, 2)
+        rig.run(0.05)
+    told = [
+        text for text in rig.notices() if text.startswith("elbow_pitch: the board refused Setpoint: the setpoint or")
+    ]
+    assert len(told) == 1
+    assert told[0].endswith("(1 setpoints refused so far)")
+    rig.run(1.0)
+    rig.board._refuse(setpoint, 9, messages.Reason.JOINT_LIMIT, 2)
     rig.run(0.05)
-    assert any(text.startswith("elbow_pitch: the board refused Setpoint: the setpoint or") for text in rig.notices())
+    assert rig.notices()[-1].endswith("(6 setpoints refused so far)")
 
 
 # Homing
