@@ -21,6 +21,7 @@ from domain_coordinator import domain_id
 from geometry_msgs.msg import TwistStamped
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
 
 from benchmarks.kinematics import row
 from benchmarks.process_usage import Usage, usage_below
@@ -63,8 +64,8 @@ class Browser:
     def __init__(self, port: int) -> None:
         self._socket = connect(
             f"ws://127.0.0.1:{port}",
-            origin=f"http://127.0.0.1:{port}",
-            subprotocols=[f"viser-v{viser.__version__}"],
+            origin=Origin(f"http://127.0.0.1:{port}"),
+            subprotocols=[Subprotocol(f"viser-v{viser.__version__}")],
             max_size=None,
             proxy=None,
         )
@@ -89,7 +90,7 @@ class Browser:
         unpacker = zstandard.ZstdDecompressor()
         with contextlib.suppress(ConnectionClosed):
             while True:
-                data = self._socket.recv()
+                data = self._socket.recv(decode=False)
                 self.megabytes += len(data) / 1e6
                 if _JOG_BUTTON not in self.buttons:
                     # sizes of the text before and after packing, then the text
@@ -147,9 +148,12 @@ def _dashboard() -> Usage:
 
 def _click_rows(client: StackClient, port: int) -> list[dict[str, Any]]:
     arrived: list[float] = []
-    listener = client.node.create_subscription(
-        TwistStamped, "jog_twist", lambda message: message.twist.linear.z and arrived.append(time.monotonic()), 10
-    )
+
+    def on_twist(message: TwistStamped) -> None:
+        if message.twist.linear.z:
+            arrived.append(time.monotonic())
+
+    listener = client.node.create_subscription(TwistStamped, "jog_twist", on_twist, 10)
     client.spin_until(lambda: listener.get_publisher_count() > 0, _WAIT_S)
     delays = []
     with _browsers(port, 1) as (browser,):
