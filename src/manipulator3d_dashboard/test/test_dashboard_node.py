@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import domain_coordinator
 import pytest
@@ -32,6 +33,7 @@ from manipulator3d_dashboard.nodes.dashboard_node import DashboardNode
 from manipulator3d_description.robot_description import robot_description
 from manipulator3d_interfaces.action import DrawPath, Home, PickPlace
 from manipulator3d_interfaces.msg import ArmStatus, HardwareStatus
+from manipulator3d_interfaces.srv import ChangePickPlace
 from manipulator3d_node.error_code import ErrorCode
 
 # a range that the environment has chosen is kept; none means this computer
@@ -68,6 +70,8 @@ class StandIn(Node):
         self.create_service(
             SetBool, "set_gripper", lambda request, answer: self._answer(f"set_gripper {request.data}", answer)
         )
+        self.changes: list[ChangePickPlace.Request] = []
+        self.create_service(ChangePickPlace, "change_pick_place", self._on_change)
         ActionServer(
             self, PickPlace, "pick_place", self._pick_place, cancel_callback=lambda _handle: CancelResponse.ACCEPT
         )
@@ -85,6 +89,10 @@ class StandIn(Node):
         self.calls.append(call)
         answer.success, answer.message = not self.refusal, self.refusal
         return answer
+
+    def _on_change(self, request: ChangePickPlace.Request, answer: Any) -> Any:
+        self.changes.append(request)
+        return self._answer("change_pick_place", answer)
 
     async def _pick_place(self, handle: ServerGoalHandle) -> PickPlace.Result:
         self.goals.append(handle.request)
@@ -156,6 +164,7 @@ def running(domain: str) -> Iterator[Bench]:
     bench.wait(lambda: bench.dashboard._page._arm is not None)
     bench.wait(lambda: all(service.service_is_ready() for service in client._services.values()))
     bench.wait(lambda: client._gripper.service_is_ready() and client._pick_place.server_is_ready())
+    bench.wait(client._change.service_is_ready)
     bench.wait(lambda: client._home.server_is_ready() and client._draw.server_is_ready())
     heard = (client._speed, bench.dashboard._jog._twist, bench.dashboard._jog._joints)
     bench.wait(lambda: bench.stand_in.start.get_subscription_count() == 2)
@@ -388,18 +397,26 @@ def test_play_with_an_unreachable_start_sends_nothing_and_says_why(bench: Bench)
     panel.set_target("START", (0.25, -0.1, 0.08))
 
 
-def test_play_during_a_task_cancels_it_and_then_starts_the_new_one(bench: Bench) -> None:
-    bench.press(Command.PLAY)
-    bench.wait(lambda: len(bench.stand_in.goals) == 1 and bench.dashboard._client._running is not None)
-    first = bench.stand_in.outcome
+def test_play_while_paused_gives_the_task_its_new_points_and_then_resumes(bench: Bench) -> None:
+    stand_in = bench.stand_in
+    paused = ArmStatus(mode=ArmStatus.MODE_PAUSED, homed=True)
+    headline = bench.dashboard._page._panel._mode
+    bench.wait(lambda: "PAUSED" in headline.content, lambda: stand_in.arm_status.publish(paused))
     bench.dashboard._page._panel.set_target("START", (0.26, -0.1, 0.08))
     bench.press(Command.PLAY)
-    bench.wait(lambda: bench.dashboard._client._next is not None)
-    assert len(bench.stand_in.goals) == 1
-    first.set_result((ErrorCode.CANCELED, "cancelled"))
-    bench.wait(lambda: len(bench.stand_in.goals) == 2 and bench.dashboard._client._running is not None)
-    assert bench.stand_in.goals[1].pick.point.x == 0.26
+    bench.wait(lambda: stand_in.calls == ["change_pick_place", "resume"], lambda: stand_in.arm_status.publish(paused))
+    assert stand_in.changes[-1].pick.point.x == 0.26
     assert bench.log == "Nothing so far."
+    stand_in.refusal = "the way there is blocked"
+    bench.press(Command.PLAY)
+    bench.wait(
+        lambda: "change\\_pick\\_place: the way there is blocked" in bench.log,
+        lambda: stand_in.arm_status.publish(paused),
+    )
+    assert stand_in.calls == ["change_pick_place", "resume", "change_pick_place"]
+    assert stand_in.goals == []
+    idle = ArmStatus(mode=ArmStatus.MODE_IDLE, homed=True)
+    bench.wait(lambda: "IDLE" in headline.content, lambda: stand_in.arm_status.publish(idle))
 
 
 def test_a_task_that_fails_is_logged_with_its_reason(bench: Bench) -> None:

@@ -16,14 +16,17 @@ from std_msgs.msg import Float64
 from std_srvs.srv import SetBool, Trigger
 
 from manipulator3d_dashboard.arm_state import Command
-from manipulator3d_dashboard.nodes.pick_place_goal import pick_place_goal, point_message
+from manipulator3d_dashboard.nodes.pick_place_goal import pick_place_goal, point_message, stamped_point
 from manipulator3d_dashboard.request import Task
 from manipulator3d_dashboard.sketch import Sketch
 from manipulator3d_dashboard.state_text import code_name
 from manipulator3d_interfaces.action import DrawPath, Home, PickPlace
+from manipulator3d_interfaces.srv import ChangePickPlace
 from manipulator3d_node.error_code import ErrorCode
 
 _ANSWER_LIMIT = 5.0
+# the answer to new points comes when the paths between them are planned
+_PLANNING_LIMIT = 30.0
 _SERVICES = {
     Command.PAUSE: "pause",
     Command.RESUME: "resume",
@@ -53,10 +56,10 @@ class ArmClient:
         self._home: ActionClient = ActionClient(node, Home, "home")
         self._draw: ActionClient = ActionClient(node, DrawPath, "draw_path")
         self._speed = node.create_publisher(Float64, "speed_scale", 10)
-        self._waiting: dict[Future, tuple[str, float, Client | None]] = {}
+        self._change: Client = node.create_client(ChangePickPlace, "change_pick_place")
+        self._waiting: dict[Future, tuple[str, float, float, Client | None]] = {}
         self._running: ClientGoalHandle | None = None
         self._homing: ClientGoalHandle | None = None
-        self._next: Task | None = None
         self.cycle = 0
 
     def trigger(self, command: Command) -> None:
@@ -74,14 +77,20 @@ class ArmClient:
         self._speed.publish(Float64(data=fraction))
 
     def play(self, task: Task) -> None:
-        """Start a pick-and-place; one that this page started before is cancelled first and comes to rest."""
-        if self._running is not None:
-            self._next = task
-            self._running.cancel_goal_async()
-            return
+        """Start a pick-and-place."""
         self.set_speed(task.speed)
         goal = pick_place_goal(task.start, task.goal, task.cycles)
         self._send(self._pick_place, goal, "pick_place", self._on_pick_place_accepted, self._on_feedback)
+
+    def change(self, task: Task) -> None:
+        """Give the paused pick-and-place other points, from its next cycle on, and let it go on."""
+        self.set_speed(task.speed)
+        if not self._change.service_is_ready():
+            self._tell("change_pick_place: nobody serves it; start the stack")
+            return
+        request = ChangePickPlace.Request(pick=stamped_point(task.start), place=stamped_point(task.goal))
+        future = self._change.call_async(request)
+        self._await(future, "change_pick_place", self._change, self._on_changed, _PLANNING_LIMIT)
 
     def home(self) -> None:
         """Start homing."""
@@ -100,13 +109,13 @@ class ArmClient:
     def check_answers(self) -> None:
         """Give up requests that were not answered in time; to be called now and then."""
         now = time.monotonic()
-        for future, (name, limit, client) in list(self._waiting.items()):
-            if now < limit:
+        for future, (name, sent, limit, client) in list(self._waiting.items()):
+            if now < sent + limit:
                 continue
             del self._waiting[future]
             if client is not None:
                 client.remove_pending_request(future)
-            self._tell(f"{name}: no answer within {_ANSWER_LIMIT:g} s; see whether the stack runs, then try again")
+            self._tell(f"{name}: no answer within {limit:g} s; see whether the stack runs, then try again")
 
     def _call(self, client: Client, request: Any, name: str) -> None:
         if not client.service_is_ready():
@@ -121,8 +130,15 @@ class ArmClient:
             return
         self._await(client.send_goal_async(goal, feedback_callback=feedback), name, None, accepted)
 
-    def _await(self, future: Future, name: str, client: Client | None, then: Callable[[str, Any], None]) -> None:
-        self._waiting[future] = (name, time.monotonic() + _ANSWER_LIMIT, client)
+    def _await(
+        self,
+        future: Future,
+        name: str,
+        client: Client | None,
+        then: Callable[[str, Any], None],
+        limit: float = _ANSWER_LIMIT,
+    ) -> None:
+        self._waiting[future] = (name, time.monotonic(), limit, client)
 
         def done(answered: Future) -> None:
             # an answer that comes after it was given up is still obeyed: it may be a goal that now runs
@@ -136,6 +152,11 @@ class ArmClient:
         if not answer.success:
             self._tell(f"{name}: {answer.message}")
 
+    def _on_changed(self, name: str, answer: Any) -> None:
+        self._on_answer(name, answer)
+        if answer.success:
+            self.trigger(Command.RESUME)
+
     def _on_pick_place_accepted(self, name: str, handle: ClientGoalHandle) -> None:
         if not handle.accepted:
             self._tell(f"{name}: the motion server did not take the goal; look at its log")
@@ -148,9 +169,6 @@ class ArmClient:
             self._running = None
             self.cycle = 0
         self._tell_end(name, future)
-        if self._next is not None:
-            task, self._next = self._next, None
-            self.play(task)
 
     def _on_feedback(self, message: Any) -> None:
         self.cycle = message.feedback.cycle

@@ -143,6 +143,8 @@ class DashboardNode(Node):
             reason = self._page.refusal(task)
             if reason:
                 self._tell(f"PLAY refused: {reason}")
+            elif self._state().current_mode is Mode.PAUSED:
+                self._client.change(task)
             else:
                 self._client.play(task)
         elif command is Command.DRAW:

@@ -17,13 +17,18 @@ def pick_place_goal(start: Vector, goal: Vector, cycles: int) -> PickPlace.Goal:
         cycles: 0 for no end.
     """
     return PickPlace.Goal(
-        pick=PointStamped(point=point_message(start)),
-        place=PointStamped(point=point_message(goal)),
+        pick=stamped_point(start),
+        place=stamped_point(goal),
         approach_height=float("nan"),
         elbow=PickPlace.Goal.AUTO,
         cycles=cycles,
         dwell=_DWELL,
     )
+
+
+def stamped_point(point: Vector) -> PointStamped:
+    """A point, m in the arm's base, as a message."""
+    return PointStamped(point=point_message(point))
 
 
 def point_message(point: Vector) -> Point:
