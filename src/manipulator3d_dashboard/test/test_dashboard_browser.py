@@ -318,7 +318,7 @@ def test_emergency_stop_ends_all_motion_and_reset_starts_none(page: "sync_api.Pa
 def test_a_second_browser_of_a_phones_width_jogs_until_it_is_closed(
     browser: "sync_api.Browser", page: "sync_api.Page", address: str, witness: Witness
 ) -> None:
-    phone = opened(browser, 390, 844)
+    phone = opened(browser, 390, 520)
     phone.goto(address)
     wait(lambda: phone.locator("#arm-mode").is_visible() and "IDLE" in headline(phone), "the arm is not at rest")
     place = button(phone, "E-STOP").bounding_box()
@@ -328,8 +328,8 @@ def test_a_second_browser_of_a_phones_width_jogs_until_it_is_closed(
     up = button(phone, "Z +")
     wait(lambda: can_press(phone, "Z +"), "the jog buttons are not enabled")
     keep(phone, "phone")
-    place = up.bounding_box()
-    phone.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    # waits until the sheet has come to rest, and scrolls
+    up.hover()
     phone.mouse.down()
     wait(lambda: witness.listen(0.1) or len(witness.jogs) >= 5, "a held button makes no stream")
     assert set(witness.jogs) == {0.05}
