@@ -12,7 +12,7 @@ from mcap_ros2.decoder import DecoderFactory
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
-from manipulator3d.nodes.topic_recorder import installed_definition
+from manipulator3d.nodes.topic_recorder import belongs_to_arm, installed_definition
 from manipulator3d.records.message_definition import message_definition, without_comments
 from manipulator3d.records.record_error import RecordError
 from manipulator3d.records.record_reader import RecordReader, repair
@@ -172,3 +172,23 @@ def test_a_folder_takes_a_file_named_after_the_time(tmp_path: Path) -> None:
         path = record_path(output)
         assert path.parent == Path(output)
         assert re.fullmatch(r"manipulator3d_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\.mcap", path.name)
+
+
+@pytest.mark.parametrize(
+    ("topic", "namespace", "belongs"),
+    [
+        ("/joint_states", "", True),
+        ("/joint_states", "/left", False),
+        ("/left/joint_states", "/left", True),
+        ("/left/joint_states", "", False),
+        ("/leftover/joint_states", "/left", False),
+        ("/pick_place/_action/feedback", "", True),
+        ("/left/pick_place/_action/status", "/left", True),
+        ("/left/pick_place/_action/status", "", False),
+        ("/arm_controller/follow_joint_trajectory/_action/status", "", True),
+        ("/tf_static", "/left", True),
+        ("/rosout", "", False),
+    ],
+)
+def test_an_arms_topics_are_those_of_its_namespace(topic: str, namespace: str, belongs: bool) -> None:
+    assert belongs_to_arm(topic, namespace) is belongs

@@ -63,7 +63,7 @@ class TopicRecorder:
 
     def _look(self) -> None:
         for name, types in self._node.get_topic_names_and_types():
-            if name in self._followed or name in self._refused or not self._is_ours(name):
+            if name in self._followed or name in self._refused or not belongs_to_arm(name, self._prefix):
                 continue
             publishers = self._node.get_publishers_info_by_topic(name)
             if not publishers:
@@ -72,15 +72,6 @@ class TopicRecorder:
                 self._refuse(name, f"is published as {' and as '.join(types)}")
                 continue
             self._follow(name, types[0], publishers)
-
-    def _is_ours(self, name: str) -> bool:
-        if name in TRANSFORMS:
-            return True
-        if not name.startswith(f"{self._prefix}/"):
-            return False
-        own = name.removeprefix(f"{self._prefix}/")
-        # an action of this arm has no further namespace before its name, apart from that of arm_controller
-        return own in TOPICS or any(own.endswith(ending) for ending in _ACTION_TOPICS)
 
     def _follow(self, name: str, type_name: str, publishers: list[TopicEndpointInfo]) -> None:
         try:
@@ -131,6 +122,24 @@ class TopicRecorder:
     def _refuse(self, name: str, reason: str) -> None:
         self._refused.add(name)
         self._tell(f"topic {name} is not recorded: it {reason}")
+
+
+def belongs_to_arm(topic: str, namespace: str) -> bool:
+    """Whether a topic is one of those recorded of the arm in a namespace.
+
+    Args:
+        topic: full name.
+        namespace: without a slash at its end, empty for the root; the arms below it are others.
+    """
+    if topic in TRANSFORMS:
+        return True
+    if not topic.startswith(f"{namespace}/"):
+        return False
+    own = topic.removeprefix(f"{namespace}/")
+    for ending in _ACTION_TOPICS:
+        if own.endswith(ending):
+            return "/" not in own.removesuffix(ending).removeprefix("arm_controller/")
+    return own in TOPICS
 
 
 def _fitting(publishers: list[TopicEndpointInfo]) -> QoSProfile:
