@@ -134,7 +134,11 @@ def test_a_replay_shows_the_arm_and_commands_nothing(recorded: Path, start_verb:
             seen: set[str] = set()
 
             def has_shown_the_end() -> bool:
-                seen.update(name for name, _ in viewer.node.get_topic_names_and_types())
+                if (f"manipulator3d_replay_{replay.pid}", "/") in viewer.node.get_node_names_and_namespaces():
+                    published = viewer.node.get_publisher_names_and_types_by_node(
+                        f"manipulator3d_replay_{replay.pid}", "/"
+                    )
+                    seen.update(name for name, _ in published)
                 return {"/tf", "/markers"} <= seen and bool(states) and states[-1].position[0] > 0.299
 
             assert viewer.spin_until(has_shown_the_end, 90.0), replay.poll()
