@@ -2,6 +2,7 @@
 """Runs one verb: `python -m manipulator3d.cli VERB …`."""
 
 import importlib
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -54,4 +55,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    # a verb that a shell script starts in the background inherits that SIGINT is ignored, and could not be ended by it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))
