@@ -4,6 +4,7 @@
 import shlex
 import sys
 import threading
+import time
 from collections.abc import Callable
 
 from builtin_interfaces.msg import Time
@@ -29,11 +30,12 @@ from manipulator3d_hw_bridge.board_status import (
 from manipulator3d_hw_bridge.bridge_parameters import EMULATED, BridgeParameters
 from manipulator3d_hw_bridge.command_check import CommandRefused, JointBounds, check_command
 from manipulator3d_hw_bridge.emulator_process import EmulatorError, EmulatorProcess, find_emulator
+from manipulator3d_hw_bridge.line_load import LineLoad
 from manipulator3d_hw_bridge.link_traffic import Direction
 from manipulator3d_hw_bridge.nodes.board_reports import diagnostics, hardware_status, joint_state
 from manipulator3d_hw_bridge.nodes.home_action import HomeAction
 from manipulator3d_hw_bridge.request_queue import Outcome
-from manipulator3d_hw_bridge.serial_link import LinkError, candidates
+from manipulator3d_hw_bridge.serial_link import BAUD, LinkError, candidates
 from manipulator3d_hw_bridge.session import Session
 from manipulator3d_hw_bridge.wall_clock import WallClock
 from manipulator3d_interfaces.msg import HardwareStatus, LinkTraffic
@@ -73,6 +75,7 @@ class BridgeNode(LifecycleNode):
         self._status = BoardStatus()
         self._health = Health()
         self._measurement: Measurement | None = None
+        self._load = LineLoad(BAUD, time.monotonic())
         self._refused = 0
         self._refused_before = 0
         self._refusal = ""
@@ -302,7 +305,8 @@ class BridgeNode(LifecycleNode):
                 self.get_logger().info(text)
 
     def _on_traffic(self, direction: Direction, data: bytes) -> None:
-        """Publish what went over the line if somebody listens, in the driver's thread."""
+        """Count what went over the line, and publish it if somebody listens; in the driver's thread."""
+        self._load.add(direction, len(data))
         if self._link_traffic.get_subscription_count() > 0:
             message = LinkTraffic(direction=direction.value, data=data)
             message.header.stamp = self.get_clock().now().to_msg()
@@ -333,7 +337,11 @@ class BridgeNode(LifecycleNode):
         elif self._refused > self._refused_before:
             warnings["commands"] = f"{self._refused - self._refused_before} refused in the last second: {self._refusal}"
         self._refused_before = self._refused
-        report = Health({**health.groups, "commands": figures}, warnings)
+        groups = {**health.groups, "commands": figures}
+        load = self._load.take(time.monotonic())
+        if "serial" in groups:
+            groups["serial"] = groups["serial"] | {"line load (%)": f"{load:.1f}"}
+        report = Health(groups, warnings)
         self._diagnostics.publish(diagnostics(self.get_name(), self._status, report, self.get_clock().now().to_msg()))
 
     def _publisher_count(self) -> int:
