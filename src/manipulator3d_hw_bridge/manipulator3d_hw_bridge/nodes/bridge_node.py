@@ -265,7 +265,8 @@ class BridgeNode(LifecycleNode):
 
     async def _on_reset_fault(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         outcome = await self._ask(lambda session, now, done: session.reset_fault(now, done))
-        response.success, response.message = outcome.ok, outcome.message or "no fault is latched; nothing moves"
+        response.success = outcome.ok
+        response.message = outcome.message or "no fault is latched any more; nothing moves"
         return response
 
     async def _ask(self, request: Callable[[Session, float, Callable[[Outcome], None]], None]) -> Outcome:
